@@ -102,6 +102,8 @@ type RunResult struct {
 	DurationMs  float64   `json:"durationMs"`
 	Observation string    `json:"observation,omitempty"`
 	Findings    []Finding `json:"findings,omitempty"`
+	// Answer is the envelope that the findings are about.
+	Answer string `json:"answer,omitempty"`
 }
 
 // Finding is one mismatch, placed under the one requirement it shows broken.

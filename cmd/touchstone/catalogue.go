@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"example.com/touchstone/fixtures"
+	"example.com/touchstone/schemas"
+)
+
+func listCommand() *cobra.Command {
+	var cases, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the requirements, or the cases",
+		Example: `  touchstone list
+  touchstone list --cases
+  touchstone list --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			corpus, err := fixtures.Builtin()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return listJSON(corpus, cases)
+			}
+			table := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
+			if cases {
+				for _, k := range corpus.Cases {
+					fmt.Fprintf(table, "%s\t%s\t%s\n", k.ID, k.Requirements[0], k.Description)
+				}
+				return table.Flush()
+			}
+			for _, r := range corpus.Requirements {
+				fmt.Fprintf(table, "%s\t%s\t%s\t%d cases\t%s\n", r.ID, r.Level, r.Profile, len(corpus.Serving(r.ID)), firstSentence(r.Rule))
+			}
+			return table.Flush()
+		},
+	}
+	cmd.Flags().BoolVar(&cases, "cases", false, "list the cases instead of the requirements")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return cmd
+}
+
+func listJSON(corpus *fixtures.Corpus, cases bool) error {
+	enc := json.NewEncoder(os.Stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if !cases {
+		return enc.Encode(corpus.Requirements)
+	}
+	list := make([]schemas.Case, len(corpus.Cases))
+	for i, k := range corpus.Cases {
+		list[i] = k.Case
+	}
+	return enc.Encode(list)
+}
+
+func firstSentence(text string) string {
+	for i := range text {
+		if text[i] == '.' && (i+1 == len(text) || text[i+1] == ' ') {
+			return text[:i+1]
+		}
+	}
+	return text
+}
+
+func explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain ID",
+		Short: "Explain a requirement or a case",
+		Long:  "Explain shows a requirement's rule, level and cases with an example, or a case's input and expected answer.",
+		Example: `  touchstone explain CODE-10
+  touchstone explain status/404/empty`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			corpus, err := fixtures.Builtin()
+			if err != nil {
+				return err
+			}
+			id := args[0]
+			if k, ok := corpus.Case(id); ok {
+				explainCase(corpus, k)
+				return nil
+			}
+			if r, ok := corpus.Requirement(id); ok {
+				explainRequirement(corpus, r)
+				return nil
+			}
+			near := fixtures.Nearest(id, append(corpus.RequirementIDs(), corpus.CaseIDs()...))
+			if len(near) == 0 {
+				return fmt.Errorf("unknown requirement or case %q: `%s list` and `%[2]s list --cases` show all", id, self())
+			}
+			return fmt.Errorf("unknown requirement or case %q; the nearest are %v", id, near)
+		},
+	}
+}
+
+// shownCases is how many cases explain names.
+const shownCases = 12
+
+func explainRequirement(corpus *fixtures.Corpus, r schemas.Requirement) {
+	fmt.Printf("%s  %s, profile %s\n\n%s\n", r.ID, r.Level, r.Profile, r.Rule)
+	if r.Why != "" {
+		fmt.Printf("\nWhy: %s\n", r.Why)
+	}
+	fmt.Printf("\nFrom: %s\n", r.Source)
+	cases := corpus.Serving(r.ID)
+	fmt.Printf("\n%d cases:\n", len(cases))
+	for i, k := range cases {
+		if i == shownCases {
+			fmt.Printf("  and %d more: %s certify --requirement %s runs them\n", len(cases)-i, self(), r.ID)
+			break
+		}
+		fmt.Printf("  %s\n", k.ID)
+	}
+	if len(cases) > 0 {
+		fmt.Print("\nFor example ")
+		explainCase(corpus, cases[0])
+	}
+}
+
+func explainCase(corpus *fixtures.Corpus, k fixtures.Case) {
+	fmt.Printf("%s (%s)\n\n%s\n", k.ID, k.File, k.Description)
+	for _, id := range k.Requirements {
+		if r, ok := corpus.Requirement(id); ok {
+			fmt.Printf("  %s (%s) %s\n", id, r.Level, firstSentence(r.Rule))
+		}
+	}
+	fmt.Printf("\ninput\n%s\n", indented(k.Input))
+	if k.Expected != nil {
+		fmt.Printf("expected\n%s\n", indented(k.Expected))
+	}
+	for i, raw := range k.ExpectedAnyOf {
+		fmt.Printf("expected (%d of %d that would do)\n%s\n", i+1, len(k.ExpectedAnyOf), indented(raw))
+	}
+	for _, a := range k.Assert {
+		fmt.Printf("asserted: %s %s %s\n", a.Member, a.Is, a.Value)
+	}
+	if k.Observe {
+		fmt.Println("observed: what becomes of it is reported, not judged")
+	}
+	for _, id := range k.Controls {
+		fmt.Printf("control: %s\n", id)
+	}
+	fmt.Printf("\nrun it: %s certify --case %s\n", self(), k.ID)
+}
+
+func indented(raw json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Indent(&out, raw, "  ", "  ") != nil {
+		return "  " + string(raw)
+	}
+	return "  " + out.String()
+}
+
+func checkFixturesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "check-fixtures DIR",
+		Short:   "Validate a directory of fixtures by schema and by lint",
+		Example: "  touchstone check-fixtures ./my-cases",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			corpus, err := corpusOf(args[0])
+			if err != nil {
+				return err
+			}
+			if own := corpus.OwnUncovered(); len(own) > 0 {
+				return fmt.Errorf("%s: requirements without a case: %v", args[0], own)
+			}
+			fmt.Printf("%s: %d cases, all valid\n", args[0], len(corpus.Cases))
+			return nil
+		},
+	}
+}

@@ -1,0 +1,288 @@
+// Package engine runs one case against one target and gives the findings. It
+// keeps no globals: any number of engines work side by side in a process, and
+// one engine runs cases side by side. The Ginkgo tree, the mutant gate and the
+// differential tests all use it, so that they cannot disagree.
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/touchstone/fixtures"
+	"example.com/touchstone/mockbackend"
+	"example.com/touchstone/schemas"
+	"example.com/touchstone/suite/judge"
+	"example.com/touchstone/suite/target"
+)
+
+// Defaults of [Options].
+const (
+	DefaultCallTimeout    = 15 * time.Second
+	DefaultBackendTimeout = 10 * time.Second
+	DefaultMaxResponse    = 262144
+)
+
+// maxSilent is how many calls in a row may run into their deadline before the
+// target counts as broken.
+const maxSilent = 3
+
+// Options are the settings of an engine.
+type Options struct {
+	// CallTimeout is the time one call of the target may take; 0 means DefaultCallTimeout.
+	CallTimeout time.Duration
+	// BackendTimeout is the deadline a target is told to give its own backend
+	// calls; 0 means DefaultBackendTimeout.
+	BackendTimeout time.Duration
+	// WithoutInvoke leaves out the runs over the wire.
+	WithoutInvoke bool
+}
+
+// Engine runs cases of a corpus against a target.
+type Engine struct {
+	corpus      *fixtures.Corpus
+	target      target.Target
+	backend     *mockbackend.Server
+	options     Options
+	description schemas.DescribeResult
+
+	order    atomic.Int64 // the last order id given to a case
+	silent   atomic.Int64 // calls in a row that ran into their deadline
+	controls sync.Map     // controlKey -> *controlResult
+}
+
+// New asks the target what it is and configures it with the backend's address.
+// The caller keeps the target and the backend and closes them.
+func New(ctx context.Context, corpus *fixtures.Corpus, t target.Target, backend *mockbackend.Server, options Options) (*Engine, error) {
+	options = options.withDefaults()
+	e := &Engine{corpus: corpus, target: t, backend: backend, options: options}
+	e.order.Store(100_000)
+	err := e.call(ctx, func(ctx context.Context) (err error) {
+		e.description, err = t.Describe(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, &BrokenError{Err: fmt.Errorf("asking the target to describe itself: %w", err)}
+	}
+	err = e.call(ctx, func(ctx context.Context) error {
+		return t.Configure(ctx, Settings(backend, options))
+	})
+	if err != nil {
+		return nil, &BrokenError{Err: fmt.Errorf("configuring the target: %w", err)}
+	}
+	return e, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.CallTimeout <= 0 {
+		o.CallTimeout = DefaultCallTimeout
+	}
+	if o.BackendTimeout <= 0 {
+		o.BackendTimeout = DefaultBackendTimeout
+	}
+	return o
+}
+
+// Settings are what a target is configured with: where the backend is, and the limits.
+func Settings(backend *mockbackend.Server, options Options) schemas.ConfigureParams {
+	return schemas.ConfigureParams{
+		BackendURL:       backend.URL(),
+		OpenAPIURL:       backend.URL() + "/openapi.json",
+		TimeoutMs:        options.withDefaults().BackendTimeout.Milliseconds(),
+		MaxResponseBytes: DefaultMaxResponse,
+	}
+}
+
+// Description is what the target said of itself.
+func (e *Engine) Description() schemas.DescribeResult { return e.description }
+
+// BrokenError says that a target cannot be judged any further (exit code 3).
+type BrokenError struct{ Err error }
+
+func (e *BrokenError) Error() string { return e.Err.Error() }
+
+// Unwrap gives what happened.
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+func (e *Engine) call(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, e.options.CallTimeout)
+	defer cancel()
+	return f(ctx)
+}
+
+// Applicable gives the ways a case can be run against this target, or the
+// reason why there is none.
+func (e *Engine) Applicable(k fixtures.Case) (ways []string, reason string) {
+	if k.Kind != schemas.KindErrorMapping {
+		return nil, fmt.Sprintf("cases of kind %q are not run by this version", k.Kind)
+	}
+	for _, feature := range k.Needs {
+		if !e.claims(feature) {
+			return nil, fmt.Sprintf("needs the feature %q, which the target does not claim", feature)
+		}
+	}
+	possible := waysOf(k)
+	for _, way := range possible {
+		if e.claims(way) && (way != schemas.FeatureInvoke || !e.options.WithoutInvoke) {
+			ways = append(ways, way)
+		}
+	}
+	if len(ways) == 0 {
+		return nil, fmt.Sprintf("needs the feature %s, which the target does not claim", strings.Join(quoteAll(possible), " or "))
+	}
+	return ways, ""
+}
+
+func (e *Engine) claims(feature string) bool {
+	return slices.Contains(e.description.Features, feature)
+}
+
+func quoteAll(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = fmt.Sprintf("%q", w)
+	}
+	return out
+}
+
+// Run runs a case in every way the target allows. The error is a
+// [*BrokenError], the context's, or a defect of the suite.
+func (e *Engine) Run(ctx context.Context, k fixtures.Case) (schemas.CaseResult, error) {
+	result := schemas.CaseResult{ID: k.ID, Runs: []schemas.RunResult{}}
+	ways, reason := e.Applicable(k)
+	if len(ways) == 0 {
+		result.Status, result.Reason = schemas.NotApplicable, reason
+		return result, nil
+	}
+	for _, way := range ways {
+		run, err := e.runVia(ctx, k, way)
+		if err != nil {
+			result.Status, result.Reason = schemas.NotRun, err.Error()
+			return result, err
+		}
+		result.Runs = append(result.Runs, run)
+	}
+	result.Status = e.statusOf(result.Runs)
+	return result, nil
+}
+
+// statusOf is the worst of a case's findings: a MUST fails, a SHOULD warns.
+func (e *Engine) statusOf(runs []schemas.RunResult) schemas.Status {
+	status := schemas.Pass
+	for _, run := range runs {
+		if run.Observation != "" && status == schemas.Pass {
+			status = schemas.Informed
+		}
+		for _, f := range run.Findings {
+			r, ok := e.corpus.Requirement(f.Requirement)
+			switch {
+			case !ok || r.Level == schemas.Must:
+				return schemas.Fail
+			case r.Level == schemas.Should:
+				status = schemas.Warn
+			}
+		}
+	}
+	return status
+}
+
+func (e *Engine) runVia(ctx context.Context, k fixtures.Case, way string) (schemas.RunResult, error) {
+	x, finding, err := e.exchange(ctx, k, way)
+	if err != nil {
+		return schemas.RunResult{}, err
+	}
+	run := schemas.RunResult{Via: way, DurationMs: float64(x.Elapsed.Microseconds()) / 1000}
+	if finding != nil {
+		run.Findings = []schemas.Finding{*finding}
+		return run, nil
+	}
+	run.Findings, err = judge.All(x)
+	if err != nil {
+		return run, err
+	}
+	if k.Observe {
+		run.Observation = judge.Observe(x)
+	}
+	if len(run.Findings) > 0 {
+		run.Answer = string(x.Answer.Envelope)
+		if err := e.attribute(ctx, k, way, run.Findings); err != nil {
+			return run, err
+		}
+	}
+	return run, nil
+}
+
+// exchange makes one call. A finding instead of an exchange says that the
+// target gave no answer, within the protocol or within its time.
+func (e *Engine) exchange(ctx context.Context, k fixtures.Case, way string) (*judge.Exchange, *schemas.Finding, error) {
+	x := &judge.Exchange{Case: k, Via: way}
+	if k.WantsCanary() {
+		x.Canary = newCanary()
+		x.Case = k.WithCanary(x.Canary)
+	}
+	in, err := x.Case.Facts()
+	if err != nil {
+		return nil, nil, err
+	}
+	start := time.Now()
+	err = e.call(ctx, func(ctx context.Context) error {
+		switch way {
+		case schemas.FeatureMap:
+			x.Answer, err = e.target.Map(ctx, mapParams(in))
+		case schemas.FeatureRefuse:
+			x.Answer, err = e.target.Refuse(ctx, refuseParams(in))
+		case schemas.FeatureInvoke:
+			err = e.overTheWire(ctx, in, x)
+		default:
+			err = fmt.Errorf("case %s: no such way to run a case: %q", k.ID, way)
+		}
+		return err
+	})
+	x.Elapsed = time.Since(start)
+	if ctx.Err() != nil {
+		return nil, nil, fmt.Errorf("case %s: %w", k.ID, context.Cause(ctx))
+	}
+	finding, err := e.noAnswer(k, x, err)
+	return x, finding, err
+}
+
+// noAnswer sorts out a failed call: what the target may still be judged for,
+// and what ends the run.
+func (e *Engine) noAnswer(k fixtures.Case, x *judge.Exchange, err error) (*schemas.Finding, error) {
+	if err == nil {
+		e.silent.Store(0)
+		return nil, nil
+	}
+	f := schemas.Finding{Requirement: judge.Subject(k), Problem: err.Error()}
+	var rpc *target.RPCError
+	var broken *target.ProtocolError
+	switch {
+	case errors.As(err, &rpc):
+		e.silent.Store(0)
+		return &f, nil
+	case errors.As(err, &broken):
+		return nil, &BrokenError{Err: fmt.Errorf("case %s via %s: %w", k.ID, x.Via, err)}
+	case errors.Is(err, context.DeadlineExceeded):
+		f.Problem = fmt.Sprintf("no answer within %s", e.options.CallTimeout)
+		if n := e.silent.Add(1); n >= maxSilent {
+			return nil, &BrokenError{Err: fmt.Errorf("case %s via %s: %s, like the %d calls before it: the target does not answer", k.ID, x.Via, f.Problem, n-1)}
+		}
+		return &f, nil
+	}
+	return nil, fmt.Errorf("case %s via %s: %w", k.ID, x.Via, err)
+}
+
+// newCanary draws a token of lower-case letters and digits that no text holds
+// by chance.
+func newCanary() string {
+	var bits [15]byte
+	_, _ = rand.Read(bits[:]) // never fails, says crypto/rand
+	return "ca" + strings.ToLower(base32.StdEncoding.EncodeToString(bits[:]))
+}

@@ -1,0 +1,216 @@
+package judge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"example.com/touchstone/schemas"
+)
+
+// branch is one of the three envelopes.
+type branch int
+
+const (
+	success branch = iota
+	backendError
+	sdkError
+)
+
+func (b branch) String() string { return [...]string{"Success", "BackendError", "SdkError"}[b] }
+
+func (b branch) schema() schemas.Ref {
+	return [...]schemas.Ref{schemas.SuccessSchema, schemas.BackendErrorSchema, schemas.SDKErrorSchema}[b]
+}
+
+// branchOf reads the discriminator first, so that a schema violation is about
+// the shape that was meant: `error` makes an error, `status` says whose.
+func branchOf(ms []member) branch {
+	_, hasError := find(ms, "error")
+	_, hasStatus := find(ms, "status")
+	switch {
+	case !hasError && hasStatus:
+		return success
+	case hasStatus:
+		return backendError
+	}
+	return sdkError
+}
+
+// expectedBranch is the shape the case expects; ok is false where it says none.
+func (s *subject) expectedBranch() (b branch, ok bool) {
+	if len(s.expected) > 0 {
+		ms, err := members(s.expected[0])
+		return branchOf(ms), err == nil
+	}
+	in, err := s.Case.Facts()
+	switch {
+	case err != nil:
+		return 0, false
+	case in.SDKError != "":
+		return sdkError, true
+	case in.Status < 400:
+		return success, true
+	}
+	return backendError, true
+}
+
+// wrongBranch says that the answer is another shape than expected. Judging its
+// members one by one would only repeat that.
+func (s *subject) wrongBranch() bool {
+	want, ok := s.expectedBranch()
+	return ok && s.broken == nil && want != s.branch
+}
+
+// judgeShape checks the shape against its schema (SHAPE-01 to SHAPE-07).
+func judgeShape(s *subject) (int, []schemas.Finding) {
+	if s.broken != nil {
+		return 1, []schemas.Finding{finding("SHAPE-01", "", "the answer is "+s.broken.Error(), nil, quoted(s.Answer.Envelope))}
+	}
+	if want, _ := s.expectedBranch(); s.wrongBranch() {
+		return 1, []schemas.Finding{finding(s.branchRequirement(want), "status",
+			fmt.Sprintf("the answer is a %s, not a %s", s.branch, want), nil, json.RawMessage(s.Answer.Envelope))}
+	}
+	var findings []schemas.Finding
+	for _, v := range s.violations {
+		problem := v.Rule
+		if v.Pointer != "" {
+			problem = v.Pointer + ": " + v.Rule
+		}
+		actual, err := json.Marshal(v.Value)
+		if err != nil {
+			actual = nil
+		}
+		findings = append(findings, finding(s.shapeRequirement(v), topMember(v), problem, nil, actual))
+	}
+	return 1, append(findings, s.blankMessages()...)
+}
+
+func (s *subject) branchRequirement(want branch) string {
+	switch {
+	case want == sdkError || s.branch == sdkError:
+		return "SHAPE-02"
+	case want == success:
+		return s.under("status")
+	}
+	return s.under("error")
+}
+
+// shapeRequirement places a violation of the schema.
+func (s *subject) shapeRequirement(v schemas.Violation) string {
+	required := [...]string{"SHAPE-03", "SHAPE-04", "SHAPE-05"}[s.branch]
+	last := v.Pointer[strings.LastIndexByte(v.Pointer, '/')+1:]
+	switch {
+	case v.Keyword == "additional_property_not_allowed" && v.Property == "isError":
+		return "SHAPE-03"
+	case v.Keyword == "additional_property_not_allowed", v.Value == nil, v.Keyword == "array_min_items":
+		return "SHAPE-01"
+	case v.Keyword == "required":
+		return required
+	case v.Pointer == "/error":
+		return "SHAPE-06"
+	case last == "message" && v.Keyword == "pattern":
+		return "SHAPE-07"
+	case last == "name" && v.Keyword == "string_gte":
+		return "FIELD-09"
+	}
+	return required
+}
+
+// topMember is the member of the answer that a violation is about.
+func topMember(v schemas.Violation) string {
+	if v.Pointer == "" {
+		return v.Property
+	}
+	name, _, _ := strings.Cut(v.Pointer[1:], "/")
+	return name
+}
+
+// taken says whether the schema has refused a member, so that comparing it
+// would report the same thing twice.
+func (s *subject) taken(name string) bool {
+	for _, v := range s.violations {
+		if topMember(v) == name {
+			return true
+		}
+	}
+	return name == "message" && s.blank(name)
+}
+
+// blankMessages finds messages of white space that the schema's ASCII pattern
+// lets through (SHAPE-07).
+func (s *subject) blankMessages() []schemas.Finding {
+	if !s.blank("message") {
+		return nil
+	}
+	value, _ := find(s.members, "message")
+	return []schemas.Finding{finding("SHAPE-07", "message", "the message is blank", nil, value)}
+}
+
+func (s *subject) blank(name string) bool {
+	value, ok := find(s.members, name)
+	var text string
+	if !ok || json.Unmarshal(value, &text) != nil {
+		return false
+	}
+	for _, v := range s.violations {
+		if v.Pointer == "/"+name {
+			return false
+		}
+	}
+	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }) == ""
+}
+
+// judgeText checks what a JSON parser does not show: the encoding, and how
+// integers are written (SHAPE-08). gojsonschema takes 200.0 and 2e2 for integers.
+func judgeText(s *subject) (int, []schemas.Finding) {
+	var findings []schemas.Finding
+	if !utf8.Valid(s.Answer.Raw) || !utf8.Valid(s.Answer.Envelope) {
+		findings = append(findings, finding("SHAPE-08", "", "the answer is not valid UTF-8", nil, quoted(s.Answer.Raw)))
+	}
+	integers := []member{}
+	for _, name := range []string{"status", "retryAfterSeconds"} {
+		if value, ok := find(s.members, name); ok {
+			integers = append(integers, member{name, value})
+		}
+	}
+	if payload, ok := find(s.members, "payload"); ok {
+		integers = append(integers, payloadIntegers(payload)...)
+	}
+	for _, m := range integers {
+		if isNumber(m.value) && bytes.ContainsAny(m.value, ".eE") {
+			findings = append(findings, finding("SHAPE-08", m.name, fmt.Sprintf("the integer %s is written as %s", m.name, m.value), nil, m.value))
+		}
+	}
+	return 1, findings
+}
+
+func payloadIntegers(payload json.RawMessage) []member {
+	var out []member
+	ms, _ := members(payload) // what is no object has no integers
+	for _, m := range ms {
+		if m.name == "shape" {
+			shape, _ := members(m.value)
+			for _, n := range shape {
+				out = append(out, member{"payload.shape." + n.name, n.value})
+			}
+			continue
+		}
+		out = append(out, member{"payload." + m.name, m.value})
+	}
+	return out
+}
+
+// quoted gives bytes that need not be JSON as a JSON string, cut to a readable length.
+func quoted(raw []byte) json.RawMessage {
+	const limit = 2000
+	text := string(raw)
+	if len(text) > limit {
+		text = text[:limit] + fmt.Sprintf("… (%d bytes in all)", len(raw))
+	}
+	out, _ := json.Marshal(text) // a string always encodes
+	return out
+}

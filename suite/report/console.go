@@ -1,0 +1,199 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"example.com/touchstone/fixtures"
+	"example.com/touchstone/schemas"
+	"example.com/touchstone/suite/judge"
+)
+
+// shownPerRequirement is how many failures of one requirement are shown in
+// full; the others are named, with the command that shows them.
+const shownPerRequirement = 3
+
+// Console writes the report of a run: failures first, each with what it takes
+// to repeat it, then warnings, what did not apply, the requirements and the
+// verdict. Command is how the run was started, without a selection.
+type Console struct {
+	Corpus  *fixtures.Corpus
+	Command string
+	// All shows every failure in full.
+	All bool
+}
+
+// Write writes the report.
+func (c Console) Write(w io.Writer, cert schemas.Certificate) {
+	c.failures(w, cert, schemas.Fail, "FAILED")
+	c.failures(w, cert, schemas.Warn, "WARNED")
+	notApplicable(w, cert)
+	observations(w, cert)
+	c.requirements(w, cert)
+	Verdict(w, cert)
+}
+
+func (c Console) failures(w io.Writer, cert schemas.Certificate, status schemas.Status, title string) {
+	byRequirement := map[string][]schemas.CaseResult{}
+	var order []string
+	total := 0
+	for _, r := range cert.Cases {
+		if r.Status != status {
+			continue
+		}
+		total++
+		id := firstRequirement(r)
+		if byRequirement[id] == nil {
+			order = append(order, id)
+		}
+		byRequirement[id] = append(byRequirement[id], r)
+	}
+	if total == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%s: %d of %d cases, under %d requirements\n\n", title, total, len(cert.Cases), len(order))
+	slices.SortFunc(order, func(a, b string) int { return cmp.Compare(c.rank(a), c.rank(b)) })
+	for _, id := range order {
+		if r, ok := c.Corpus.Requirement(id); ok {
+			fmt.Fprintf(w, "%s (%s) %s\n\n", id, r.Level, r.Rule)
+		}
+		for i, result := range byRequirement[id] {
+			if i == shownPerRequirement && !c.All {
+				fmt.Fprintf(w, "  and %d more: %s --requirement %s --verbose\n\n", len(byRequirement[id])-i, c.Command, id)
+				break
+			}
+			k, _ := c.Corpus.Case(result.ID)
+			fmt.Fprintln(w, indent(Failure(k, result, c.Command+" --case "+result.ID)))
+			fmt.Fprintln(w)
+		}
+	}
+}
+
+// rank is a requirement's place in the catalogue.
+func (c Console) rank(id string) int { return slices.Index(c.Corpus.RequirementIDs(), id) }
+
+func firstRequirement(r schemas.CaseResult) string {
+	for _, run := range r.Runs {
+		for _, f := range run.Findings {
+			return f.Requirement
+		}
+	}
+	return ""
+}
+
+func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
+
+func notApplicable(w io.Writer, cert schemas.Certificate) {
+	reasons := map[string]int{}
+	var order []string
+	for _, r := range cert.Cases {
+		if r.Status != schemas.NotApplicable {
+			continue
+		}
+		if reasons[r.Reason] == 0 {
+			order = append(order, r.Reason)
+		}
+		reasons[r.Reason]++
+	}
+	if len(order) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "NOT APPLICABLE")
+	for _, reason := range order {
+		fmt.Fprintf(w, "  %d cases: %s\n", reasons[reason], reason)
+	}
+	fmt.Fprintln(w)
+}
+
+func observations(w io.Writer, cert schemas.Certificate) {
+	var lines []string
+	for _, r := range cert.Cases {
+		for _, run := range r.Runs {
+			if run.Observation != "" && run.Via != "invoke" || run.Observation != "" && len(r.Runs) == 1 {
+				lines = append(lines, fmt.Sprintf("  %s\t%s", r.ID, run.Observation))
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "OBSERVED (never counted)")
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, line := range lines {
+		fmt.Fprintln(table, line)
+	}
+	_ = table.Flush()
+	fmt.Fprintln(w)
+}
+
+func (c Console) requirements(w io.Writer, cert schemas.Certificate) {
+	if len(cert.Requirements) == 0 {
+		return
+	}
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "REQUIREMENT\tLEVEL\tSTATUS\tCASES\tFINDINGS\tWAYS")
+	ways := waysByRequirement(c.Corpus, cert)
+	for _, r := range cert.Requirements {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%s\n", r.ID, r.Level, r.Status, r.CasesRun, r.Findings, ways[r.ID])
+	}
+	_ = table.Flush()
+	fmt.Fprintln(w)
+}
+
+// waysByRequirement says through which ways each requirement was exercised.
+func waysByRequirement(corpus *fixtures.Corpus, cert schemas.Certificate) map[string]string {
+	used := map[string]map[string]bool{}
+	for _, r := range cert.Cases {
+		k, _ := corpus.Case(r.ID)
+		for _, run := range r.Runs {
+			for _, id := range judge.Serves(k) {
+				if used[id] == nil {
+					used[id] = map[string]bool{}
+				}
+				used[id][run.Via] = true
+			}
+		}
+	}
+	out := map[string]string{}
+	for id, ways := range used {
+		out[id] = strings.Join(slices.Sorted(maps.Keys(ways)), ", ")
+	}
+	return out
+}
+
+// Verdict writes the last lines of a report: counts and the verdict.
+func Verdict(w io.Writer, cert schemas.Certificate) {
+	counts := map[schemas.Status]int{}
+	ways := map[string]int{}
+	for _, r := range cert.Cases {
+		counts[r.Status]++
+		for _, run := range r.Runs {
+			ways[run.Via]++
+		}
+	}
+	fmt.Fprintf(w, "%d cases: %d passed, %d failed, %d warned, %d observed, %d not applicable, %d not run\n",
+		len(cert.Cases), counts[schemas.Pass], counts[schemas.Fail], counts[schemas.Warn], counts[schemas.Informed], counts[schemas.NotApplicable], counts[schemas.NotRun])
+	var runs []string
+	for _, way := range []string{schemas.FeatureMap, schemas.FeatureRefuse, schemas.FeatureInvoke} {
+		if ways[way] > 0 {
+			runs = append(runs, fmt.Sprintf("%d through %s", ways[way], way))
+		}
+	}
+	if len(runs) > 0 {
+		fmt.Fprintf(w, "runs: %s, in %.1f s\n", strings.Join(runs, ", "), cert.DurationMs/1000)
+	}
+	name := cert.Target.Spec
+	if cert.Target.Name != "" {
+		name = fmt.Sprintf("%s %s (%s)", cert.Target.Name, cert.Target.Version, cert.Target.Spec)
+	}
+	partial := ""
+	if cert.Verdict.Partial {
+		partial = " (partial)"
+	}
+	fmt.Fprintf(w, "%s%s: %s: %s\n", strings.ToUpper(cert.Verdict.Status), partial, name, cert.Verdict.Reason)
+}

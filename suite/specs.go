@@ -1,0 +1,199 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/formatter"
+	"github.com/onsi/gomega"
+
+	"example.com/touchstone/fixtures"
+	"example.com/touchstone/schemas"
+	"example.com/touchstone/suite/engine"
+	"example.com/touchstone/suite/judge"
+	"example.com/touchstone/suite/report"
+	"example.com/touchstone/suite/target"
+	"example.com/touchstone/suite/verdict"
+)
+
+// Run certifies a target inside a Go project's own `go test`, as one Ginkgo
+// suite with a spec for each case: labels and `-ginkgo.label-filter` work. It
+// fails t unless the verdict is exit code 0. Ginkgo allows it once a process.
+func Run(t ginkgo.GinkgoTestingT, c Config) schemas.Certificate {
+	gomega.RegisterFailHandler(ginkgo.Fail)
+	s, err := open(context.Background(), c)
+	if err != nil {
+		fmt.Fprintln(ginkgo.GinkgoWriter, err)
+		reportError(t, err)
+		return failedToOpen(s, c, err)
+	}
+	s.declare()
+	ginkgo.RunSpecs(t, "Touchstone: "+cmpSpec(c.Spec))
+	s.finish()
+	cert := s.certificate()
+	if cert.Verdict.ExitCode != verdict.Certified {
+		reportError(t, errors.New(cert.Verdict.Reason))
+	}
+	return cert
+}
+
+func reportError(t ginkgo.GinkgoTestingT, err error) {
+	if full, ok := t.(interface{ Errorf(string, ...any) }); ok {
+		full.Errorf("touchstone: %v", err)
+		return
+	}
+	t.Fail()
+}
+
+func cmpSpec(spec string) string {
+	if spec == "" {
+		return "target"
+	}
+	return spec
+}
+
+// Certify runs the Ginkgo suite outside of `go test` and gives the certificate.
+// Nothing is printed but through [Config.Progress]. The error is a
+// [*UsageError]; everything that happens after the start is in the
+// certificate's verdict. Ginkgo allows it once a process.
+func Certify(ctx context.Context, c Config) (schemas.Certificate, error) {
+	gomega.RegisterFailHandler(ginkgo.Fail)
+	// Ginkgo writes its own report there; ours is made from the certificate.
+	formatter.ColorableStdOut = io.Discard
+	s, err := open(ctx, c)
+	var usage *UsageError
+	if errors.As(err, &usage) {
+		if s != nil {
+			err = errors.Join(err, s.close())
+		}
+		return schemas.Certificate{}, err
+	}
+	if err != nil {
+		return failedToOpen(s, c, err), nil
+	}
+	s.declare()
+	suiteConfig, reporterConfig := ginkgo.GinkgoConfiguration()
+	suiteConfig.FailOnEmpty = false // nothing selected is a verdict of ours
+	reporterConfig.Succinct, reporterConfig.NoColor = true, true
+	quiet := &quietT{}
+	ginkgo.RunSpecs(quiet, "Touchstone", suiteConfig, reporterConfig)
+	if ctx.Err() != nil {
+		s.interrupted = true
+	}
+	s.finish()
+	return s.certificate(), nil
+}
+
+// finish closes what the run opened. A target that misbehaved where no call
+// was waiting, say by answering twice, says so now.
+func (s *session) finish() {
+	err := s.close()
+	var broken *target.ProtocolError
+	switch {
+	case err == nil:
+	case errors.As(err, &broken):
+		if s.broke == nil && !s.interrupted {
+			s.broke = broken
+		}
+	case s.failed == nil:
+		s.failed = err
+	}
+}
+
+// quietT is the test that Ginkgo wants to fail; the verdict says it better.
+type quietT struct{ failed bool }
+
+func (t *quietT) Fail() { t.failed = true }
+
+// failedToOpen is the certificate of a run whose target could not be met.
+func failedToOpen(s *session, c Config, err error) schemas.Certificate {
+	if s == nil {
+		s = &session{config: c, close: func() error { return nil }}
+		s.config.Corpus, _ = c.corpus()
+	}
+	var broken *engine.BrokenError
+	switch {
+	case errors.As(err, &broken):
+		s.broke = err
+	case errors.Is(err, context.Canceled):
+		s.interrupted = true
+	default:
+		s.failed = err
+	}
+	s.finish()
+	return s.certificate()
+}
+
+// declare makes the Ginkgo tree: a container for each section of the
+// catalogue, a spec for each case.
+func (s *session) declare() {
+	sections := map[string][]fixtures.Case{}
+	var order []string
+	for _, k := range s.selected {
+		section, _, _ := strings.Cut(judge.Subject(k), "-")
+		if sections[section] == nil {
+			order = append(order, section)
+		}
+		sections[section] = append(sections[section], k)
+	}
+	for _, section := range order {
+		ginkgo.Describe(section, func() {
+			for _, k := range sections[section] {
+				ginkgo.It(k.ID, s.labels(k), func(ctx ginkgo.SpecContext) { s.spec(ctx, k) })
+			}
+		})
+	}
+}
+
+// labels are the ids a case serves, the level of its subject, and its profile.
+func (s *session) labels(k fixtures.Case) ginkgo.Labels {
+	labels := ginkgo.Labels(append([]string(nil), k.Requirements...))
+	if r, ok := s.config.Corpus.Requirement(judge.Subject(k)); ok {
+		labels = append(labels, string(r.Level), r.Profile)
+	}
+	return labels
+}
+
+func (s *session) spec(ctx ginkgo.SpecContext, k fixtures.Case) {
+	result, ok := s.run(ctx, k)
+	switch {
+	case !ok:
+		// What broke one case breaks all that follow: the run is over.
+		ginkgo.AbortSuite(result.Reason)
+	case result.Status == schemas.NotApplicable:
+		ginkgo.Skip(result.Reason)
+	default:
+		gomega.Expect(result).To(PassCase(k, s.config.Strict))
+	}
+}
+
+// PassCase is a Gomega matcher for a [schemas.CaseResult] without findings
+// that count. Its failure message is the report of the case.
+func PassCase(k fixtures.Case, strict bool) gomega.OmegaMatcher {
+	return &passCase{k, strict}
+}
+
+type passCase struct {
+	k      fixtures.Case
+	strict bool
+}
+
+func (m *passCase) Match(actual any) (bool, error) {
+	result, ok := actual.(schemas.CaseResult)
+	if !ok {
+		return false, fmt.Errorf("PassCase matches a schemas.CaseResult, not %T", actual)
+	}
+	return result.Status != schemas.Fail && (!m.strict || result.Status != schemas.Warn), nil
+}
+
+func (m *passCase) FailureMessage(actual any) string {
+	return report.Failure(m.k, actual.(schemas.CaseResult), "")
+}
+
+func (m *passCase) NegatedFailureMessage(actual any) string {
+	return fmt.Sprintf("case %s passed, and should not have", m.k.ID)
+}
