@@ -113,6 +113,9 @@ type Finding struct {
 	Problem     string          `json:"problem"`
 	Expected    json.RawMessage `json:"expected,omitempty"`
 	Actual      json.RawMessage `json:"actual,omitempty"`
+	// Follows names the member whose mismatch this one only follows from, and
+	// whose requirement it is placed under.
+	Follows string `json:"follows,omitempty"`
 	// Control names the control case that fails the same way and gave the requirement.
 	Control string `json:"control,omitempty"`
 }

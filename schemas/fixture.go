@@ -10,6 +10,7 @@ import (
 const (
 	KindErrorMapping    = "error-mapping"
 	KindArgumentMapping = "argument-mapping"
+	KindCalls           = "calls"
 	KindCases           = "cases"
 	KindFamily          = "family"
 	KindTable           = "table"
@@ -26,7 +27,8 @@ type Case struct {
 	Via          []string          `json:"via,omitempty"`
 	Judge        map[string]string `json:"judge,omitempty"`
 	Controls     []string          `json:"controls,omitempty"`
-	// Input is an [Input] for error-mapping cases.
+	// Input is an [Input] for error-mapping cases, [ComposeParams] for
+	// argument-mapping and [CallsInput] for calls.
 	Input         json.RawMessage   `json:"input"`
 	Expected      json.RawMessage   `json:"expected,omitempty"`
 	ExpectedAnyOf []json.RawMessage `json:"expectedAnyOf,omitempty"`
@@ -38,7 +40,7 @@ type Case struct {
 
 // Assertion claims something about one member of the answer. Is is one of
 // "equal", "identical" (key order and number value too), "absent", "present",
-// "prefix", "contains" and "lacks".
+// "prefix", "contains", "lacks", "oneOf" (a list) and "above" (a number).
 type Assertion struct {
 	Member string          `json:"member"`
 	Is     string          `json:"is"`
@@ -70,6 +72,58 @@ type Input struct {
 	Limit     *int64          `json:"limit,omitempty"`
 	Payload   json.RawMessage `json:"payload,omitempty"`
 	Narrowing []FieldError    `json:"narrowing,omitempty"`
+}
+
+// CallsInput is the input of a case of calls: what the target is asked, against
+// which backend.
+type CallsInput struct {
+	// Settings are members of [ConfigureParams] that differ from the run's.
+	Settings map[string]json.RawMessage `json:"settings,omitempty"`
+	Backend  []json.RawMessage          `json:"backend,omitempty"`
+	Calls    []json.RawMessage          `json:"calls"`
+	// Repeat multiplies stubs and calls; 0 means once.
+	Repeat   int         `json:"repeat,omitempty"`
+	Together bool        `json:"together,omitempty"`
+	Same     [][2]string `json:"same,omitempty"`
+}
+
+// Call is one call of a target in a case, and what is claimed of it.
+type Call struct {
+	Invoke        *InvokeParams     `json:"invoke,omitempty"`
+	Search        *SearchParams     `json:"search,omitempty"`
+	Load          *LoadParams       `json:"load,omitempty"`
+	Document      bool              `json:"document,omitempty"`
+	Expected      json.RawMessage   `json:"expected,omitempty"`
+	ExpectedAnyOf []json.RawMessage `json:"expectedAnyOf,omitempty"`
+	Assert        []Assertion       `json:"assert,omitempty"`
+	Requests      *int              `json:"requests,omitempty"`
+	Received      *Received         `json:"received,omitempty"`
+	Cancelled     bool              `json:"cancelled,omitempty"`
+	// MinMs and MaxMs are the window of the answer in milliseconds; 0 is no bound.
+	MinMs    int64             `json:"minMs,omitempty"`
+	MaxMs    int64             `json:"maxMs,omitempty"`
+	Remember map[string]string `json:"remember,omitempty"`
+}
+
+// Received is what the backend must have got, as far as it is named.
+type Received struct {
+	Method string `json:"method,omitempty"`
+	// Target is path and query as sent.
+	Target string `json:"target,omitempty"`
+	// Headers are values by name; nil means that the header must not be there.
+	Headers map[string]*string `json:"headers,omitempty"`
+	JSON    json.RawMessage    `json:"json,omitempty"`
+	Text    *string            `json:"text,omitempty"`
+	Parts   []ReceivedPart     `json:"parts,omitempty"`
+}
+
+// ReceivedPart is a part of a multipart/form-data body (RFC 7578).
+type ReceivedPart struct {
+	Name        string  `json:"name"`
+	Filename    string  `json:"filename,omitempty"`
+	ContentType string  `json:"contentType,omitempty"`
+	Text        *string `json:"text,omitempty"`
+	Base64      *string `json:"base64,omitempty"`
 }
 
 // Repeat describes a large body by its parts: Prefix, then Unit until Bytes

@@ -11,6 +11,17 @@ const (
 	FeatureRefuse          = "refuse"
 	FeatureInvoke          = "invoke"
 	FeatureHostRecognisers = "host-recognisers"
+	FeatureCompose         = "compose"
+	FeatureMetaTools       = "meta-tools"
+	FeatureVersionPin      = "version-pin"
+	FeatureLimits          = "limits"
+	FeatureCookies         = "cookies"
+	FeatureFiles           = "files"
+	FeatureFileRefs        = "file-refs"
+	FeatureDeferred        = "deferred"
+	FeatureSearchRanker    = "search-ranker"
+	FeatureNotInvocable    = "not-invocable"
+	FeatureInternalFault   = "internal-fault"
 )
 
 // Request is a JSON-RPC 2.0 request of the target protocol. IDs are positive
@@ -62,14 +73,46 @@ type DescribeResult struct {
 	Features []string `json:"features"`
 }
 
-// ConfigureParams are the settings of a run, sent before the first case.
+// ConfigureParams are the settings of a run, sent before the first case, and
+// again around cases that need others. Each replaces all that was set before.
 type ConfigureParams struct {
 	// BackendURL is the mock backend's base URL, without a trailing slash.
 	BackendURL string `json:"backendUrl"`
 	OpenAPIURL string `json:"openapiUrl,omitempty"`
 	// TimeoutMs is the deadline of one backend call in milliseconds; 0 means none.
-	TimeoutMs        int64 `json:"timeoutMs"`
+	TimeoutMs int64 `json:"timeoutMs"`
+	// MaxResponseBytes is the budget of one serialised answer in UTF-8 bytes (GUARD-01); 0 leaves the target's own.
 	MaxResponseBytes int64 `json:"maxResponseBytes,omitempty"`
+	// MaxInlineFileBytes and MaxFileBytes are the budgets of SDK-13 in bytes; nil leaves the target's own.
+	MaxInlineFileBytes *int64 `json:"maxInlineFileBytes,omitempty"`
+	MaxFileBytes       *int64 `json:"maxFileBytes,omitempty"`
+	// IdentityCookies is the Cookie header that the caller's identity carries (SDK-10).
+	IdentityCookies string `json:"identityCookies,omitempty"`
+	// Deferred are the values the host fills, by source (SDK-11).
+	Deferred map[string]json.RawMessage `json:"deferred,omitempty"`
+	// Files is what a bound resolver answers for each ref (SDK-14); nil binds none.
+	Files map[string]ResolvedFile `json:"files,omitempty"`
+	// Ranker binds a search ranker (SDK-18).
+	Ranker *RankerSetting `json:"ranker,omitempty"`
+	// InternalFault makes the layer fail in each call of "invoke", with this text (SDK-19).
+	InternalFault string `json:"internalFault,omitempty"`
+}
+
+// ResolvedFile is a resolver's answer: content as Text or Base64, or an Error,
+// "not_found", "forbidden" or "unavailable".
+type ResolvedFile struct {
+	Text      *string `json:"text,omitempty"`
+	Base64    *string `json:"base64,omitempty"`
+	Name      string  `json:"name,omitempty"`
+	MediaType string  `json:"mediaType,omitempty"`
+	Error     string  `json:"error,omitempty"`
+}
+
+// RankerSetting is a search ranker's Behaviour ("answers", "fails", "hangs" or
+// "nonsense") and what the layer does OnFailure ("refuse" or "fallback").
+type RankerSetting struct {
+	Behaviour string `json:"behaviour"`
+	OnFailure string `json:"onFailure"`
 }
 
 // MapParams are the params of "map": a backend's answer, and what the
@@ -127,8 +170,36 @@ type InvokeParams struct {
 	Version   string          `json:"version,omitempty"`
 }
 
-// AnswerResult is the result of "map", "refuse" and "invoke": what the agent
-// would get. Exactly one of Text and Envelope is set.
+// ComposeParams are the params of "compose": a template and arguments.
+type ComposeParams struct {
+	Template           json.RawMessage            `json:"template"`
+	Arguments          json.RawMessage            `json:"arguments"`
+	CarrierCookies     string                     `json:"carrierCookies,omitempty"`
+	Deferred           map[string]json.RawMessage `json:"deferred,omitempty"`
+	MaxInlineFileBytes *int64                     `json:"maxInlineFileBytes,omitempty"`
+}
+
+// ComposeResult is the result of "compose": the request that would be sent, or
+// the SdkError that refuses it.
+type ComposeResult struct {
+	Request json.RawMessage `json:"request,omitempty"`
+	Refusal json.RawMessage `json:"refusal,omitempty"`
+}
+
+// SearchParams are the params of "search", the meta-tool search_tools. Limit is
+// how many operations to give at most; 0 leaves it to the target.
+type SearchParams struct {
+	Query string `json:"query"`
+	Limit int    `json:"limit,omitempty"`
+}
+
+// LoadParams are the params of "load", the meta-tool load_tool.
+type LoadParams struct {
+	Name string `json:"name"`
+}
+
+// AnswerResult is the result of "map", "refuse", "search", "load" and "invoke":
+// what the agent would get. Exactly one of Text and Envelope is set.
 type AnswerResult struct {
 	// Text is the serialised envelope, byte for byte.
 	Text *string `json:"text,omitempty"`

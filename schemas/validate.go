@@ -36,6 +36,8 @@ const (
 	TableSchema           Ref = "fixture.schema.json#/definitions/table"
 	ResponseInputSchema   Ref = "fixture.schema.json#/definitions/response"
 	RefusalInputSchema    Ref = "fixture.schema.json#/definitions/refusal"
+	CompositionSchema     Ref = "fixture.schema.json#/definitions/composition"
+	CallsSchema           Ref = "fixture.schema.json#/definitions/calls"
 	RequirementsSchema    Ref = "requirement.schema.json"
 	CertificateSchema     Ref = "certificate.schema.json"
 	RequestSchema         Ref = "target-protocol.schema.json#/definitions/request"
@@ -47,6 +49,10 @@ const (
 	MapParamsSchema       Ref = "target-protocol.schema.json#/definitions/mapParams"
 	RefuseParamsSchema    Ref = "target-protocol.schema.json#/definitions/refuseParams"
 	InvokeParamsSchema    Ref = "target-protocol.schema.json#/definitions/invokeParams"
+	ComposeParamsSchema   Ref = "target-protocol.schema.json#/definitions/composeParams"
+	ComposeResultSchema   Ref = "target-protocol.schema.json#/definitions/composeResult"
+	SearchParamsSchema    Ref = "target-protocol.schema.json#/definitions/searchParams"
+	LoadParamsSchema      Ref = "target-protocol.schema.json#/definitions/loadParams"
 	AnswerSchema          Ref = "target-protocol.schema.json#/definitions/answer"
 )
 

@@ -1,0 +1,223 @@
+package mockbackend
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"example.com/touchstone/schemas"
+)
+
+// An InvalidStubError says what in a stub cannot be done and where it is.
+type InvalidStubError struct {
+	// Pointer is the JSON Pointer (RFC 6901) of the member.
+	Pointer string
+	Err     error
+}
+
+func (e *InvalidStubError) Error() string { return fmt.Sprintf("stub %s: %v", e.Pointer, e.Err) }
+func (e *InvalidStubError) Unwrap() error { return e.Err }
+
+func invalid(pointer, format string, args ...any) error {
+	return &InvalidStubError{Pointer: pointer, Err: fmt.Errorf(format, args...)}
+}
+
+// pointerEscaper escapes one reference token of a JSON Pointer.
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// DecodeStub reads a stub from JSON. What the schema does not allow is an
+// [*InvalidStubError].
+func DecodeStub(data []byte) (schemas.Stub, error) {
+	var s schemas.Stub
+	violations, err := schemas.Validate(schemas.StubSchema, data)
+	if err != nil {
+		return s, invalid("", "%w", err)
+	}
+	if len(violations) > 0 {
+		// A branch that failed says less than the reason it failed for, which
+		// is deeper in the document.
+		deepest := violations[0]
+		for _, v := range violations[1:] {
+			if len(v.Pointer) > len(deepest.Pointer) {
+				deepest = v
+			}
+		}
+		return s, invalid(deepest.Pointer, "%s (got %s)", deepest.Rule, jsonText(deepest.Value))
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, invalid("", "%w", err)
+	}
+	return s, nil
+}
+
+// A stub is a schemas.Stub made ready to answer.
+type stub struct {
+	schemas.Stub
+	path    string    // canonical; of a stub without a pattern
+	pattern []segment // nil: the path is literal
+	rank    int       // 0 literal, 1 pattern, 2 pattern with a tail
+	order   uint64    // of addition
+	conds   []condition
+	replies []*reply
+	served  atomic.Int64
+}
+
+type segmentKind int
+
+const (
+	literalSegment segmentKind = iota
+	anySegment
+	tailSegment
+)
+
+type segment struct {
+	kind segmentKind
+	text string // the literal, or the name
+}
+
+// compileStub checks a stub and prepares it. files opens file bodies.
+func compileStub(in schemas.Stub, files fileReader) (*stub, error) {
+	s := &stub{Stub: in}
+	if in.Times < 0 {
+		return nil, invalid("/times", "is %d; give 1 or more, or leave it out for any number", in.Times)
+	}
+	if in.Scenario != nil && in.Scenario.Name == "" {
+		return nil, invalid("/scenario/name", "is empty")
+	}
+	if err := s.compilePath(); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.conds, err = compileMatch(in.Match); err != nil {
+		return nil, err
+	}
+	switch {
+	case in.Respond != nil && in.Sequence != nil:
+		return nil, invalid("/sequence", "cannot stand beside respond; give one of them")
+	case in.Respond != nil:
+		r, err := compileReply(*in.Respond, "/respond", files)
+		if err != nil {
+			return nil, err
+		}
+		s.replies = []*reply{r}
+	case in.Sequence != nil:
+		if len(in.Sequence.Responses) == 0 {
+			return nil, invalid("/sequence/responses", "is empty")
+		}
+		switch in.Sequence.Then {
+		case "", thenRepeat, thenCycle, thenNotFound:
+		default:
+			return nil, invalid("/sequence/then", "is %q; give %s, %s or %s", in.Sequence.Then, thenRepeat, thenCycle, thenNotFound)
+		}
+		for i, response := range in.Sequence.Responses {
+			r, err := compileReply(response, fmt.Sprintf("/sequence/responses/%d", i), files)
+			if err != nil {
+				return nil, err
+			}
+			s.replies = append(s.replies, r)
+		}
+	default:
+		return nil, invalid("/respond", "is missing; give respond or sequence")
+	}
+	return s, nil
+}
+
+// What follows the last response of a sequence.
+const (
+	thenRepeat   = "repeat-last"
+	thenCycle    = "cycle"
+	thenNotFound = "not-found"
+)
+
+func (s *stub) compilePath() error {
+	path := s.Match.Path
+	if path == "" {
+		s.pattern, s.rank = []segment{{kind: tailSegment}}, 2
+		return nil
+	}
+	if !strings.HasPrefix(path, "/") {
+		return invalid("/match/path", "%q does not start with a slash", path)
+	}
+	if strings.ContainsAny(path, "?#") {
+		return invalid("/match/path", "%q holds ? or #; conditions on the query go into match.query", path)
+	}
+	s.path = canonicalPath(path)
+	if !strings.ContainsAny(path, "{}") {
+		return nil
+	}
+	parts := strings.Split(s.path, "/")[1:]
+	for i, part := range parts {
+		name, isName := strings.CutPrefix(part, "{")
+		name, closed := strings.CutSuffix(name, "}")
+		tail := strings.HasSuffix(name, "...")
+		switch {
+		case !strings.ContainsAny(part, "{}"):
+			s.pattern = append(s.pattern, segment{literalSegment, part})
+		case !isName || !closed || strings.TrimSuffix(name, "...") == "" || strings.ContainsAny(name, "{}"):
+			return invalid("/match/path", "segment %q: braces hold the name of a whole segment, as in /orders/{id}", part)
+		case tail && i < len(parts)-1:
+			return invalid("/match/path", "segment %q: only the last one can stand for many", part)
+		case tail:
+			s.pattern, s.rank = append(s.pattern, segment{tailSegment, strings.TrimSuffix(name, "...")}), 2
+		default:
+			s.pattern, s.rank = append(s.pattern, segment{anySegment, name}), max(s.rank, 1)
+		}
+	}
+	return nil
+}
+
+// rejects gives the reason why the stub does not take the request, or "". The
+// path has been compared before.
+func (s *stub) rejects(q *request, scenarios *scenarios) string {
+	if s.Match.Method != "" && s.Match.Method != q.Method {
+		return fmt.Sprintf("method is %s, not %s", q.Method, s.Match.Method)
+	}
+	for _, cond := range s.conds {
+		if why := cond(q); why != "" {
+			return why
+		}
+	}
+	if s.Scenario != nil && s.Scenario.State != "" {
+		if state := scenarios.state(s.Scenario.Name); state != s.Scenario.State {
+			return fmt.Sprintf("scenario %s is in state %q, not %q", s.Scenario.Name, state, s.Scenario.State)
+		}
+	}
+	if s.spent() {
+		return fmt.Sprintf("has answered its %d requests", s.served.Load())
+	}
+	return ""
+}
+
+// limit is how many requests the stub answers; 0 is any number.
+func (s *stub) limit() int64 {
+	limit := int64(s.Times)
+	if s.Sequence != nil && s.Sequence.Then == thenNotFound && (limit == 0 || limit > int64(len(s.replies))) {
+		limit = int64(len(s.replies))
+	}
+	return limit
+}
+
+func (s *stub) spent() bool {
+	limit := s.limit()
+	return limit > 0 && s.served.Load() >= limit
+}
+
+// claim counts one request and gives the reply to it, or nil when another
+// request has taken the last one meanwhile.
+func (s *stub) claim() *reply {
+	n := s.served.Add(1)
+	if limit := s.limit(); limit > 0 && n > limit {
+		s.served.Add(-1)
+		return nil
+	}
+	i := n - 1
+	switch last := int64(len(s.replies) - 1); {
+	case i <= last:
+	case s.Sequence != nil && s.Sequence.Then == thenCycle:
+		i %= last + 1
+	default:
+		i = last
+	}
+	return s.replies[i]
+}

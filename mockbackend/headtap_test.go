@@ -1,0 +1,42 @@
+package mockbackend
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// Heads come out whole wherever the network cuts the stream.
+func TestHeadTap(t *testing.T) {
+	heads := []string{
+		"POST /1 HTTP/1.1\r\nHost: m\r\nContent-Length: 6\r\n\r\n",
+		"POST /2 HTTP/1.1\nTransfer-Encoding: chunked\n\n",
+		"GET /3 HTTP/1.1\r\nA: 1\r\n\r\n",
+		"GET /4 HTTP/1.1\r\nUpgrade: x\r\n\r\n",
+	}
+	stream := heads[0] + "hi\r\n\r\n" + "\r\n" + heads[1] + "b;x=y\r\nA\r\n\r\nB /x \n\n\r\n0\r\nT: 1\r\n\r\n" + heads[2] + heads[3] + "\x00\r\n\r\n"
+	rapid.Check(t, func(t *rapid.T) {
+		var tap headTap
+		for rest := []byte(stream); len(rest) > 0; {
+			n := rapid.IntRange(1, min(len(rest), 60)).Draw(t, "piece")
+			tap.feed(rest[:n])
+			rest = rest[n:]
+		}
+		var got []string
+		for head := tap.next(); head != nil; head = tap.next() {
+			got = append(got, string(head))
+		}
+		if diff := cmp.Diff(heads, got); diff != "" {
+			t.Errorf("heads (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Two requests that saw the same state: only one may move the scenario on.
+func TestScenarioAdvancesOnce(t *testing.T) {
+	var c scenarios
+	if !c.advance("a", "started", "open") || c.advance("a", "started", "open") || c.state("a") != "open" {
+		t.Errorf("state %q", c.state("a"))
+	}
+}

@@ -1,0 +1,215 @@
+package mockbackend
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"example.com/touchstone/schemas"
+)
+
+// A reply is an answer made ready to send.
+type reply struct {
+	status  int
+	headers schemas.StubHeaders
+	body    []byte
+	omit    []string
+	interim []schemas.StubInterim
+	delay   time.Duration
+	fault   *schemas.StubFault
+	// impolite is the JSON Pointer and the reason why net/http would not send
+	// the reply as it is; nil when it does.
+	impolite *InvalidStubError
+	// polite are the headers as net/http takes them.
+	polite http.Header
+}
+
+// fileReader reads a file body.
+type fileReader func(name string) ([]byte, error)
+
+// compileReply checks one response. at is its JSON Pointer.
+func compileReply(in schemas.StubResponse, at string, files fileReader) (*reply, error) {
+	r := &reply{status: in.Status, headers: slices.Clone(in.Headers), omit: in.Omit, interim: in.Interim, fault: in.Fault}
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	if r.status < 200 || r.status > 999 {
+		return nil, invalid(at+"/status", "is %d; a final status has 200 to 999, 1xx go into interim", r.status)
+	}
+	contentType, err := r.compileBody(in, at, files)
+	if err != nil {
+		return nil, err
+	}
+	if contentType != "" && !r.omits("Content-Type") && !hasHeader(r.headers, "Content-Type") {
+		r.headers = append(r.headers, schemas.StubHeader{Name: "Content-Type", Value: contentType})
+	}
+	for i, name := range in.Omit {
+		if !slices.Contains(automaticHeaders, name) {
+			return nil, invalid(fmt.Sprintf("%s/omit/%d", at, i), "%q is not added by itself; give one of %s", name, strings.Join(automaticHeaders, ", "))
+		}
+	}
+	for i, interim := range in.Interim {
+		if interim.Status < 100 || interim.Status > 199 || interim.Status == http.StatusSwitchingProtocols {
+			return nil, invalid(fmt.Sprintf("%s/interim/%d/status", at, i), "is %d; give 100 to 199, but not 101, which ends HTTP", interim.Status)
+		}
+	}
+	if in.Delay != nil {
+		if in.Delay.Ms < 0 {
+			return nil, invalid(at+"/delay/ms", "is negative")
+		}
+		r.delay = time.Duration(in.Delay.Ms) * time.Millisecond
+	}
+	if in.Fault != nil {
+		if err := checkFault(*in.Fault, at+"/fault"); err != nil {
+			return nil, err
+		}
+	}
+	r.prepare(in.Raw, at)
+	return r, nil
+}
+
+var automaticHeaders = []string{"Content-Type", "Content-Length", "Date", "Connection"}
+
+func (r *reply) compileBody(in schemas.StubResponse, at string, files fileReader) (contentType string, err error) {
+	given := 0
+	if in.JSON != nil {
+		given++
+		if _, err := decodeJSON(in.JSON); err != nil {
+			return "", invalid(at+"/json", "is not JSON (%w); a broken document goes into text", err)
+		}
+		r.body, contentType = in.JSON, "application/json"
+	}
+	if in.Text != nil {
+		given++
+		r.body, contentType = []byte(*in.Text), "text/plain; charset=utf-8"
+	}
+	if in.Bytes != nil {
+		given++
+		r.body, contentType = in.Bytes, ""
+	}
+	if in.File != "" {
+		given++
+		if r.body, err = files(in.File); err != nil {
+			return "", invalid(at+"/file", "%w", err)
+		}
+		contentType = mime.TypeByExtension(filepath.Ext(in.File))
+	}
+	if given > 1 {
+		return "", invalid(at, "has %d bodies; give one of json, text, base64 and file", given)
+	}
+	return contentType, nil
+}
+
+// newReply is the short way to a polite reply of our own routes.
+func newReply(status int, contentType string, body []byte, headers ...schemas.StubHeader) *reply {
+	if contentType != "" {
+		headers = append(headers, schemas.StubHeader{Name: "Content-Type", Value: contentType})
+	}
+	r := &reply{status: status, headers: headers, body: body}
+	r.prepare(false, "")
+	return r
+}
+
+func (r *reply) omits(name string) bool { return slices.Contains(r.omit, name) }
+
+func hasHeader(headers schemas.StubHeaders, name string) bool {
+	return slices.ContainsFunc(headers, func(h schemas.StubHeader) bool { return strings.EqualFold(h.Name, name) })
+}
+
+// bodyForbidden tells the final statuses after which no body may come (RFC
+// 9110, section 6.4.1).
+func bodyForbidden(status int) bool {
+	return status == http.StatusNoContent || status == http.StatusNotModified
+}
+
+// prepare decides whether net/http can send the reply as it is.
+func (r *reply) prepare(raw bool, at string) {
+	switch {
+	case raw:
+		r.refuse(at+"/raw", "asks for exact bytes")
+	case r.status == http.StatusResetContent && len(r.body) > 0, bodyForbidden(r.status) && len(r.body) > 0:
+		r.refuse(at+"/status", "%d has a body", r.status)
+	case r.omits("Content-Length") && !bodyForbidden(r.status):
+		r.refuse(at+"/omit", "leaves Content-Length out")
+	}
+	r.polite = make(http.Header, len(r.headers)+2)
+	r.checkHeaders(r.headers, at+"/headers", r.polite)
+	for i, interim := range r.interim {
+		r.checkHeaders(interim.Headers, fmt.Sprintf("%s/interim/%d/headers", at, i), http.Header{})
+	}
+	// A nil value keeps net/http from adding the header, or guessing it.
+	for _, name := range []string{"Content-Type", "Date"} {
+		wanted := name == "Date" && !r.omits(name) && !hasHeader(r.headers, name)
+		if _, listed := r.polite[name]; !listed && !wanted {
+			r.polite[name] = nil
+		}
+	}
+	if !bodyForbidden(r.status) {
+		r.polite["Content-Length"] = []string{strconv.Itoa(len(r.body))}
+	}
+}
+
+// refuse notes the first thing that net/http would not send.
+func (r *reply) refuse(pointer, format string, args ...any) {
+	if r.impolite == nil {
+		r.impolite = &InvalidStubError{Pointer: pointer, Err: fmt.Errorf(format, args...)}
+	}
+}
+
+// checkHeaders fills dst and notes what in the list net/http would drop, change
+// or act upon.
+func (r *reply) checkHeaders(list schemas.StubHeaders, at string, dst http.Header) {
+	spelling := map[string]string{}
+	for i, h := range list {
+		pointer := at + "/" + strconv.Itoa(i)
+		canonical := http.CanonicalHeaderKey(h.Name)
+		switch {
+		case !httpguts.ValidHeaderFieldName(h.Name):
+			r.refuse(pointer, "%q is not a field name", h.Name)
+		case !httpguts.ValidHeaderFieldValue(h.Value) || h.Value != strings.Trim(h.Value, " \t"):
+			r.refuse(pointer, "%s has a value that RFC 9110 does not allow", h.Name)
+		case spelling[canonical] != "" && spelling[canonical] != h.Name:
+			r.refuse(pointer, "%s is spelled in two ways", h.Name)
+		}
+		spelling[canonical] = h.Name
+		switch canonical {
+		case "Content-Length":
+			if h.Value != strconv.Itoa(len(r.body)) || len(dst["Content-Length"]) > 0 || bodyForbidden(r.status) {
+				r.refuse(pointer, "Content-Length is not the one of the body, or comes twice")
+			}
+			dst["Content-Length"] = append(dst["Content-Length"], h.Value)
+			continue
+		case "Transfer-Encoding", "Connection", "Keep-Alive", "Upgrade", "Trailer":
+			r.refuse(pointer, "%s is the connection's own", h.Name)
+		}
+		dst[h.Name] = append(dst[h.Name], h.Value)
+	}
+}
+
+// send answers over net/http and says how many bytes of body it wrote.
+func (r *reply) send(w http.ResponseWriter, headOnly bool) (int64, error) {
+	header := w.Header()
+	for _, interim := range r.interim {
+		for _, h := range interim.Headers {
+			header[h.Name] = append(header[h.Name], h.Value)
+		}
+		w.WriteHeader(interim.Status)
+		clear(header)
+	}
+	for name, values := range r.polite {
+		header[name] = values
+	}
+	w.WriteHeader(r.status)
+	if len(r.body) == 0 || headOnly {
+		return 0, nil
+	}
+	n, err := w.Write(r.body)
+	return int64(n), err
+}

@@ -1,0 +1,123 @@
+package mockbackend
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/jarcoal/httpmock"
+
+	"example.com/touchstone/schemas"
+)
+
+// NewTransport gives a transport that answers from the stubs alone, without a
+// socket. What needs a wire (most faults, interim answers, bytes that net/http
+// would not send) is an [*InvalidStubError].
+func NewTransport(stubs ...schemas.Stub) (*httpmock.MockTransport, error) {
+	s := New(Options{StubsOnly: true})
+	t, err := s.Transport()
+	if err != nil {
+		return nil, err
+	}
+	for _, stub := range stubs {
+		if _, err := s.Add(stub); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// Transport gives a transport that answers as the server does, without a
+// socket. From then on Add refuses stubs that need a wire; those already there
+// are an error here.
+func (s *Server) Transport() (*httpmock.MockTransport, error) {
+	s.socketless.Store(true)
+	for _, c := range s.index.all() {
+		if err := checkSocketless(c); err != nil {
+			return nil, fmt.Errorf("stub %s: %w", c.ID, err)
+		}
+	}
+	t := httpmock.NewMockTransport()
+	t.RegisterNoResponder(s.respond)
+	return t, nil
+}
+
+// checkSocketless refuses what cannot be done without a connection.
+func checkSocketless(c *stub) error {
+	for i, r := range c.replies {
+		at := "/respond"
+		if c.Sequence != nil {
+			at = fmt.Sprintf("/sequence/responses/%d", i)
+		}
+		if err := r.checkSocketless(at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reply) checkSocketless(at string) error {
+	switch {
+	case r.fault != nil && faultKinds[r.fault.Kind].rewrite == nil:
+		return invalid(at+"/fault", "%s needs a connection; the in-process transport has none", r.fault.Kind)
+	case len(r.interim) > 0:
+		return invalid(at+"/interim", "interim answers need a connection; the in-process transport has none")
+	case r.impolite != nil:
+		return invalid(r.impolite.Pointer, "%w: raw bytes need a connection; the in-process transport has none", r.impolite.Err)
+	}
+	return nil
+}
+
+// respond answers a client's request in process.
+func (s *Server) respond(r *http.Request) (*http.Response, error) {
+	start := time.Now()
+	q := readRequest(r, s.opts.BodyBytes)
+	d := s.decide(q)
+	rec := newRecord(q, d, start)
+	rec.Header = sortedHeaders(r.Header)
+	s.journal.begin(rec)
+	sent := Sent{Phase: PhaseBeforeStatus, Fault: d.fault}
+	defer func() { s.journal.finish(rec, sent) }()
+	if err := d.reply.checkSocketless("/respond"); err != nil {
+		sent.Error = err.Error()
+		return nil, err
+	}
+	if err := sleep(r.Context(), d.reply.delay); err != nil {
+		sent.ClientEnded, sent.Error = true, err.Error()
+		return nil, err
+	}
+	body := d.reply.body
+	if r.Method == http.MethodHead {
+		body = nil
+	}
+	sent = Sent{Status: d.reply.status, BodyBytes: int64(len(body)), Phase: PhaseComplete, Fault: d.fault}
+	return d.reply.response(r, body), nil
+}
+
+// response is the reply as a client sees it.
+func (r *reply) response(q *http.Request, body []byte) *http.Response {
+	header := make(http.Header, len(r.headers)+1)
+	for _, h := range r.headers {
+		header.Add(h.Name, h.Value)
+	}
+	if !r.omits("Date") && header.Get("Date") == "" {
+		header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	}
+	length := int64(len(r.body))
+	if bodyForbidden(r.status) {
+		length = 0
+	} else {
+		header.Set("Content-Length", fmt.Sprint(length))
+	}
+	return &http.Response{
+		Status:     fmt.Sprintf("%d %s", r.status, http.StatusText(r.status)),
+		StatusCode: r.status,
+		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header:        header,
+		Body:          io.NopCloser(bytes.NewReader(body)),
+		ContentLength: length,
+		Request:       q,
+	}
+}
