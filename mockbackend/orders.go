@@ -76,6 +76,8 @@ func (o *orders) answer(q *request) (*reply, string) {
 		ops = operations{"GET": func() *reply { return newReply(http.StatusOK, "application/json", openAPI) }}
 	case q.path == "/orders":
 		ops = operations{"GET": func() *reply { return o.list(q) }, "POST": func() *reply { return o.create(q) }}
+	case q.path == "/orders/search":
+		ops = operations{"GET": func() *reply { return o.search(q) }}
 	case q.path == "/session":
 		ops = operations{"GET": func() *reply { return session(q) }}
 	case q.path == "/export":
@@ -165,6 +167,16 @@ func (o *orders) list(q *request) *reply {
 	from := min(window["offset"], len(list))
 	to := min(from+min(window["limit"], len(list)), len(list))
 	return jsonReply(http.StatusOK, ordered{{"items", list[from:to]}, {"total", len(list)}})
+}
+
+// search finds orders by words of their item; it ignores the other arguments.
+func (o *orders) search(q *request) *reply {
+	words := strings.Fields(strings.ToLower(q.queryValues().Get("queryText")))
+	found := o.selected(func(one order) bool {
+		item := strings.ToLower(one.Item)
+		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(item, word) })
+	})
+	return jsonReply(http.StatusOK, found)
 }
 
 // invalidFields is a 400 with a message for each field.

