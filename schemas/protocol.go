@@ -22,6 +22,7 @@ const (
 	FeatureSearchRanker    = "search-ranker"
 	FeatureNotInvocable    = "not-invocable"
 	FeatureInternalFault   = "internal-fault"
+	FeatureErrorFlag       = "error-flag"
 )
 
 // Request is a JSON-RPC 2.0 request of the target protocol. IDs are positive
