@@ -22,6 +22,9 @@ type Target interface {
 	Configure(ctx context.Context, settings schemas.ConfigureParams) error
 	Map(ctx context.Context, params schemas.MapParams) (Answer, error)
 	Refuse(ctx context.Context, params schemas.RefuseParams) (Answer, error)
+	Compose(ctx context.Context, params schemas.ComposeParams) (schemas.ComposeResult, error)
+	Search(ctx context.Context, params schemas.SearchParams) (Answer, error)
+	Load(ctx context.Context, params schemas.LoadParams) (Answer, error)
 	Invoke(ctx context.Context, params schemas.InvokeParams) (Answer, error)
 	// Close ends the target: a child is gone when it returns. Its error is a
 	// break of the contract that no call has reported, such as a second answer
