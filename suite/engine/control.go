@@ -30,10 +30,12 @@ type controlResult struct {
 // forwards it. The control is the same exchange without the case's subject, so
 // that a broken carrier shows as itself and not as everything it carries.
 //
+// What only follows from another member goes where that member went.
+//
 // Controls run only after a failure, once for each way of running.
 func (e *Engine) attribute(ctx context.Context, k fixtures.Case, way string, findings []schemas.Finding) error {
 	for i, f := range findings {
-		if !slices.Contains(controlled, f.Member) {
+		if f.Follows != "" || !slices.Contains(controlled, f.Member) {
 			continue
 		}
 		for _, id := range k.Controls {
@@ -47,6 +49,17 @@ func (e *Engine) attribute(ctx context.Context, k fixtures.Case, way string, fin
 				break
 			}
 		}
+	}
+	for i := range findings {
+		root := i
+		for range findings { // a chain is no longer than the list
+			at := slices.IndexFunc(findings, func(f schemas.Finding) bool { return f.Member == findings[root].Follows })
+			if findings[root].Follows == "" || at < 0 {
+				break
+			}
+			root = at
+		}
+		findings[i].Requirement, findings[i].Control = findings[root].Requirement, findings[root].Control
 	}
 	return nil
 }

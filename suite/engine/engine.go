@@ -43,6 +43,9 @@ type Options struct {
 	BackendTimeout time.Duration
 	// WithoutInvoke leaves out the runs over the wire.
 	WithoutInvoke bool
+	// Judge decides what is wrong with an exchange; nil means judge.All. Another
+	// one must give the same findings.
+	Judge func(*judge.Exchange) ([]schemas.Finding, error)
 }
 
 // Engine runs cases of a corpus against a target.
@@ -56,6 +59,9 @@ type Engine struct {
 	order    atomic.Int64 // the last order id given to a case
 	silent   atomic.Int64 // calls in a row that ran into their deadline
 	controls sync.Map     // controlKey -> *controlResult
+	// exclusive is held by cases that change settings or count requests, and
+	// shared by all others.
+	exclusive sync.RWMutex
 }
 
 // New asks the target what it is and configures it with the backend's address.
@@ -86,6 +92,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.BackendTimeout <= 0 {
 		o.BackendTimeout = DefaultBackendTimeout
+	}
+	if o.Judge == nil {
+		o.Judge = judge.All
 	}
 	return o
 }
@@ -120,15 +129,32 @@ func (e *Engine) call(ctx context.Context, f func(context.Context) error) error 
 // Applicable gives the ways a case can be run against this target, or the
 // reason why there is none.
 func (e *Engine) Applicable(k fixtures.Case) (ways []string, reason string) {
-	if k.Kind != schemas.KindErrorMapping {
-		return nil, fmt.Sprintf("cases of kind %q are not run by this version", k.Kind)
+	needs, possible := slices.Clone(k.Needs), waysOf(k)
+	switch k.Kind {
+	case schemas.KindArgumentMapping:
+		possible = []string{schemas.FeatureCompose}
+	case schemas.KindCalls:
+		features, err := callFeatures(k)
+		if err != nil {
+			return nil, err.Error()
+		}
+		needs = append(needs, features...)
 	}
-	for _, feature := range k.Needs {
-		if !e.claims(feature) {
+	for _, feature := range needs {
+		switch {
+		case e.claims(feature):
+		case feature == schemas.FeatureLimits:
+			return nil, "limits fixed by target"
+		default:
 			return nil, fmt.Sprintf("needs the feature %q, which the target does not claim", feature)
 		}
 	}
-	possible := waysOf(k)
+	if k.Kind == schemas.KindCalls {
+		if e.options.WithoutInvoke {
+			return nil, "runs over the wire are left out"
+		}
+		return []string{viaCalls}, ""
+	}
 	for _, way := range possible {
 		if e.claims(way) && (way != schemas.FeatureInvoke || !e.options.WithoutInvoke) {
 			ways = append(ways, way)
@@ -194,6 +220,26 @@ func (e *Engine) statusOf(runs []schemas.RunResult) schemas.Status {
 }
 
 func (e *Engine) runVia(ctx context.Context, k fixtures.Case, way string) (schemas.RunResult, error) {
+	var run schemas.RunResult
+	var err error
+	switch way {
+	case viaCalls:
+		run, err = e.runCalls(ctx, k)
+	case schemas.FeatureCompose:
+		run, err = e.runCompose(ctx, k)
+	default:
+		run, err = e.runMapping(ctx, k, way)
+	}
+	if err != nil {
+		return run, err
+	}
+	return run, e.attribute(ctx, k, way, run.Findings)
+}
+
+// runMapping runs a case about one answer of the backend.
+func (e *Engine) runMapping(ctx context.Context, k fixtures.Case, way string) (schemas.RunResult, error) {
+	e.exclusive.RLock()
+	defer e.exclusive.RUnlock()
 	x, finding, err := e.exchange(ctx, k, way)
 	if err != nil {
 		return schemas.RunResult{}, err
@@ -203,7 +249,7 @@ func (e *Engine) runVia(ctx context.Context, k fixtures.Case, way string) (schem
 		run.Findings = []schemas.Finding{*finding}
 		return run, nil
 	}
-	run.Findings, err = judge.All(x)
+	run.Findings, err = e.options.Judge(x)
 	if err != nil {
 		return run, err
 	}
@@ -212,9 +258,6 @@ func (e *Engine) runVia(ctx context.Context, k fixtures.Case, way string) (schem
 	}
 	if len(run.Findings) > 0 {
 		run.Answer = string(x.Answer.Envelope)
-		if err := e.attribute(ctx, k, way, run.Findings); err != nil {
-			return run, err
-		}
 	}
 	return run, nil
 }

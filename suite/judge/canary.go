@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"example.com/touchstone/schemas"
@@ -32,6 +33,20 @@ func judgeCanary(s *subject) (int, []schemas.Finding) {
 		}
 	}
 	return 1, nil
+}
+
+// followCanary places every mismatch of a member that holds the canary under
+// the canary's requirement: the member is only where the leak shows.
+func (s *subject) followCanary(findings []schemas.Finding) {
+	if !slices.ContainsFunc(findings, func(f schemas.Finding) bool { return f.Member == "canary" }) {
+		return
+	}
+	needles := needlesOf(s.Canary)
+	for i, f := range findings {
+		if f.Member != "canary" && f.Member != "status" && search(needles, f.Member, decodedText(f.Actual)) != "" {
+			findings[i].Requirement, findings[i].Follows = s.under("canary"), "canary"
+		}
+	}
 }
 
 func (s *subject) leaked(where string) schemas.Finding {

@@ -6,9 +6,11 @@ package judge
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/touchstone/fixtures"
+	"example.com/touchstone/mockbackend"
 	"example.com/touchstone/schemas"
 	"example.com/touchstone/suite/target"
 )
@@ -18,13 +20,21 @@ type Exchange struct {
 	// Case is the case with its canary filled in.
 	Case   fixtures.Case
 	Canary string
-	// Via is the way it was run: "map", "refuse" or "invoke".
+	// Via is the way it was run: "map", "refuse", "invoke" or "calls".
 	Via     string
 	Answer  target.Answer
 	Elapsed time.Duration
 	// Requests is how many requests the mock backend received for this run.
-	// It counts only where Via is "invoke".
+	// It counts only over the wire.
 	Requests int
+
+	// Call is the call, in a case of calls, with what is claimed of it.
+	Call *schemas.Call
+	// Received is what the mock backend received during the call; nil where
+	// several calls were in flight.
+	Received []mockbackend.Entry
+	// Cancelled says that the backend saw a request end from the client's side.
+	Cancelled bool
 }
 
 // A judge looks at one aspect of an exchange and gives how many things it
@@ -37,16 +47,21 @@ type judge struct {
 }
 
 var judges = []judge{
-	{"shape", always, judgeShape},
-	{"text", always, judgeText},
+	{"shape", isEnvelope, judgeShape},
+	{"text", isEnvelope, judgeText},
 	{"members", claimsMembers, judgeMembers},
 	{"assertions", func(s *subject) bool { return len(s.Case.Assert) > 0 }, judgeAssertions},
 	{"canary", func(s *subject) bool { return s.Case.Judge["canary"] != "" }, judgeCanary},
 	{"time", func(s *subject) bool { return s.Case.MaxMs > 0 }, judgeTime},
-	{"journal", func(s *subject) bool { return s.Via == "invoke" }, judgeJournal},
+	{"requests", func(s *subject) bool { return s.Call != nil && s.Call.Requests != nil }, judgeRequests},
+	{"received", func(s *subject) bool { return s.Call != nil && s.Call.Received != nil }, judgeReceived},
+	{"earliest", func(s *subject) bool { return s.Call != nil && s.Call.MinMs > 0 }, judgeEarliest},
+	{"carrier", func(s *subject) bool { return slices.Contains(s.Case.Needs, schemas.FeatureErrorFlag) }, judgeFlag},
+	{"cancelled", func(s *subject) bool { return s.Call != nil && s.Call.Cancelled }, judgeCancelled},
 }
 
-func always(*subject) bool { return true }
+// isEnvelope is false for the documents of meta-tools: what search_tools finds.
+func isEnvelope(s *subject) bool { return s.Call == nil || !s.Call.Document }
 
 // subject is an exchange with what the judges have in common read off it once.
 type subject struct {
@@ -59,6 +74,8 @@ type subject struct {
 	// expected are the answers that would do, one or several.
 	expected   []json.RawMessage
 	violations []schemas.Violation
+	// blanks are the members with a blank message that the schema lets through.
+	blanks []string
 }
 
 // All runs every judge that applies. The error is a defect of the suite.
@@ -66,6 +83,9 @@ func All(x *Exchange) ([]schemas.Finding, error) {
 	s, err := newSubject(x)
 	if err != nil {
 		return nil, err
+	}
+	if s.invented() {
+		return []schemas.Finding{inventedFinding(s)}, nil
 	}
 	var all []schemas.Finding
 	for _, j := range judges {
@@ -78,7 +98,20 @@ func All(x *Exchange) ([]schemas.Finding, error) {
 		}
 		all = append(all, findings...)
 	}
+	s.followCanary(all)
 	return all, nil
+}
+
+// invented says that the answer reports a status no backend gave (SHAPE-02).
+// What else is wrong with such an answer says nothing about a rule.
+func (s *subject) invented() bool {
+	_, reports := find(s.members, "status")
+	return s.Via == schemas.FeatureInvoke && s.Requests == 0 && reports
+}
+
+func inventedFinding(s *subject) schemas.Finding {
+	status, _ := find(s.members, "status")
+	return finding("SHAPE-02", "status", "the answer reports a status, but the backend got no request", nil, status)
 }
 
 func newSubject(x *Exchange) (*subject, error) {
@@ -91,6 +124,7 @@ func newSubject(x *Exchange) (*subject, error) {
 		return s, nil
 	}
 	s.branch = branchOf(s.members)
+	s.blanks = blanksOf(s.members)
 	var err error
 	s.violations, err = schemas.Validate(s.branch.schema(), x.Answer.Envelope)
 	if err != nil {
@@ -128,6 +162,9 @@ func derived(k fixtures.Case, name string) string {
 	raw := k.Expected
 	if raw == nil && len(k.ExpectedAnyOf) > 0 {
 		raw = k.ExpectedAnyOf[0]
+	}
+	if raw == nil && name == "status" {
+		return "SHAPE-02"
 	}
 	var want schemas.BackendError
 	if raw == nil || json.Unmarshal(raw, &want) != nil || want.Status == 0 {

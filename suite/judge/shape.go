@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -27,17 +28,20 @@ func (b branch) schema() schemas.Ref {
 }
 
 // branchOf reads the discriminator first, so that a schema violation is about
-// the shape that was meant: `error` makes an error, `status` says whose.
+// the shape that was meant: `status` says whose answer it is, and `error`, or a
+// status of 400 and above, makes it an error.
 func branchOf(ms []member) branch {
 	_, hasError := find(ms, "error")
-	_, hasStatus := find(ms, "status")
+	raw, hasStatus := find(ms, "status")
+	var status float64
+	failed := json.Unmarshal(raw, &status) == nil && status >= 400
 	switch {
-	case !hasError && hasStatus:
-		return success
-	case hasStatus:
+	case !hasStatus:
+		return sdkError
+	case hasError || failed:
 		return backendError
 	}
-	return sdkError
+	return success
 }
 
 // expectedBranch is the shape the case expects; ok is false where it says none.
@@ -45,6 +49,9 @@ func (s *subject) expectedBranch() (b branch, ok bool) {
 	if len(s.expected) > 0 {
 		ms, err := members(s.expected[0])
 		return branchOf(ms), err == nil
+	}
+	if s.Call != nil {
+		return 0, false
 	}
 	in, err := s.Case.Facts()
 	switch {
@@ -137,31 +144,39 @@ func (s *subject) taken(name string) bool {
 			return true
 		}
 	}
-	return name == "message" && s.blank(name)
+	return slices.Contains(s.blanks, name)
 }
 
 // blankMessages finds messages of white space that the schema's ASCII pattern
 // lets through (SHAPE-07).
 func (s *subject) blankMessages() []schemas.Finding {
-	if !s.blank("message") {
-		return nil
+	var findings []schemas.Finding
+	for _, name := range s.blanks {
+		value, _ := find(s.members, name)
+		findings = append(findings, finding("SHAPE-07", name, "a message is blank in "+name, nil, value))
 	}
-	value, _ := find(s.members, "message")
-	return []schemas.Finding{finding("SHAPE-07", "message", "the message is blank", nil, value)}
+	return findings
 }
 
-func (s *subject) blank(name string) bool {
-	value, ok := find(s.members, name)
-	var text string
-	if !ok || json.Unmarshal(value, &text) != nil {
-		return false
+// blanksOf gives the members, of message and fields, that hold a message of
+// nothing but white space beyond ASCII.
+func blanksOf(ms []member) []string {
+	blank := func(text string) bool {
+		return text != "" && strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }) == "" &&
+			strings.Trim(text, " \t\r\n\f\v") != ""
 	}
-	for _, v := range s.violations {
-		if v.Pointer == "/"+name {
-			return false
-		}
+	var out []string
+	var message string
+	raw, _ := find(ms, "message")
+	if json.Unmarshal(raw, &message) == nil && blank(message) {
+		out = append(out, "message")
 	}
-	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }) == ""
+	var fields []schemas.FieldError
+	raw, _ = find(ms, "fields")
+	if json.Unmarshal(raw, &fields) == nil && slices.ContainsFunc(fields, func(f schemas.FieldError) bool { return blank(f.Message) }) {
+		out = append(out, "fields")
+	}
+	return out
 }
 
 // judgeText checks what a JSON parser does not show: the encoding, and how

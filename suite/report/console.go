@@ -179,7 +179,7 @@ func Verdict(w io.Writer, cert schemas.Certificate) {
 	fmt.Fprintf(w, "%d cases: %d passed, %d failed, %d warned, %d observed, %d not applicable, %d not run\n",
 		len(cert.Cases), counts[schemas.Pass], counts[schemas.Fail], counts[schemas.Warn], counts[schemas.Informed], counts[schemas.NotApplicable], counts[schemas.NotRun])
 	var runs []string
-	for _, way := range []string{schemas.FeatureMap, schemas.FeatureRefuse, schemas.FeatureInvoke} {
+	for _, way := range []string{"map", "refuse", "invoke", "compose", "calls"} {
 		if ways[way] > 0 {
 			runs = append(runs, fmt.Sprintf("%d through %s", ways[way], way))
 		}

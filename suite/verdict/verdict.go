@@ -230,7 +230,10 @@ var reachedBy = []struct {
 	profile  string
 	features []string
 }{
-	{"envelope-core", []string{schemas.FeatureMap, schemas.FeatureRefuse, schemas.FeatureInvoke}},
+	{"envelope-core", []string{schemas.FeatureMap, schemas.FeatureInvoke}},
+	{"envelope-sdk", []string{schemas.FeatureRefuse, schemas.FeatureCompose, schemas.FeatureMetaTools}},
+	// Guards can be judged only where their limits can be set.
+	{"envelope-guards", []string{schemas.FeatureLimits}},
 	{"hardening", []string{schemas.FeatureMap, schemas.FeatureInvoke}},
 }
 

@@ -1,0 +1,69 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestInterrupt: Ctrl-C in the middle of a run ends the running case, reports
+// what ran, and leaves no child behind.
+func TestInterrupt(t *testing.T) {
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	// A target that answers like the reference, but never a mapping.
+	script := fmt.Sprintf(`echo $$ > %s; exec %s reference --serve exec`, pidFile, binary)
+	hang := filepath.Join(t.TempDir(), "target.sh")
+	write(t, filepath.Dir(hang), "target.sh", script)
+	cmd := exec.Command(binary, "certify", "--target", "exec:sh "+hang)
+	var stdout bytes.Buffer
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// The first line of progress says that cases run.
+	first := make([]byte, 64)
+	if _, err := stderr.Read(first); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = new(bytes.Buffer).ReadFrom(stderr) }()
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
+	for _, part := range []string{"INTERRUPTED (partial)", "cases ran", "REQUIREMENT"} {
+		if !strings.Contains(stdout.String(), part) {
+			t.Errorf("the report lacks %q", part)
+		}
+	}
+	data, err := os.ReadFile(pidFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Sscan(string(data), &pid); err != nil {
+		t.Fatal(err)
+	}
+	gone := time.Now().Add(10 * time.Second)
+	for syscall.Kill(pid, 0) == nil {
+		if time.Now().After(gone) {
+			t.Fatalf("the target, process %d, still lives", pid)
+		}
+		runtime.Gosched()
+	}
+}

@@ -1,0 +1,149 @@
+package suite_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"os"
+	"os/signal"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/onsi/ginkgo/v2/formatter"
+	"go.uber.org/goleak"
+
+	"example.com/touchstone/fixtures"
+	"example.com/touchstone/mockbackend"
+	"example.com/touchstone/reference/serve"
+	"example.com/touchstone/schemas"
+	"example.com/touchstone/suite"
+	"example.com/touchstone/suite/engine"
+	"example.com/touchstone/suite/target"
+	"example.com/touchstone/suite/target/builtin"
+	"example.com/touchstone/suite/target/open"
+	"example.com/touchstone/suite/verdict"
+)
+
+// serveLines makes this test binary the reference as an exec target.
+const serveLines = "TOUCHSTONE_TEST_SERVE_LINES"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(serveLines) != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		if err := serve.New(serve.Reference{}).ServeLines(ctx, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	formatter.ColorableStdOut = io.Discard // three thousand dots say less than one verdict
+	goleak.VerifyTestMain(m,
+		// Ginkgo keeps its handlers for the life of the process.
+		goleak.IgnoreAnyFunction("github.com/onsi/ginkgo/v2/internal/interrupt_handler.(*InterruptHandler).registerForInterrupts.func2"),
+		goleak.IgnoreAnyFunction("github.com/onsi/ginkgo/v2/internal.RegisterForProgressSignal.func1"),
+	)
+}
+
+// TestRunAgreesWithEngine certifies the reference the way a Go project does it
+// in its own tests, and once more case by case: both paths give one verdict.
+func TestRunAgreesWithEngine(t *testing.T) {
+	reference := builtin.New(serve.New(serve.Reference{}))
+	t.Cleanup(func() { closing(t, reference) })
+	cert := suite.Run(t, suite.Config{Target: reference, Spec: "builtin"})
+	if cert.Verdict.Status != "certified" {
+		t.Errorf("the verdict is %q: %s", cert.Verdict.Status, cert.Verdict.Reason)
+	}
+	if len(cert.Cases) < 600 {
+		t.Errorf("%d cases ran, want well over 600", len(cert.Cases))
+	}
+	direct := certifyDirectly(t, reference)
+	ignore := cmpopts.IgnoreFields(schemas.RunResult{}, "DurationMs")
+	if diff := cmp.Diff(direct.Cases, cert.Cases, ignore); diff != "" {
+		t.Errorf("the Ginkgo tree and the engine disagree (-engine +tree):\n%s", diff)
+	}
+	if diff := cmp.Diff(direct.Requirements, cert.Requirements); diff != "" {
+		t.Errorf("requirements (-engine +tree):\n%s", diff)
+	}
+}
+
+func closing(t *testing.T, c interface{ Close() error }) {
+	t.Helper()
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// certifyDirectly runs every case through the engine, without Ginkgo.
+func certifyDirectly(t *testing.T, judged target.Target) schemas.Certificate {
+	t.Helper()
+	corpus, err := fixtures.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend, err := mockbackend.Start(mockbackend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, backend)
+	e, err := engine.New(t.Context(), corpus, judged, backend, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := verdict.Run{Corpus: corpus, Selected: corpus.Cases, Profiles: verdict.Claimed(e.Description())}
+	for _, k := range corpus.Cases {
+		result, err := e.Run(t.Context(), k)
+		if err != nil {
+			t.Fatalf("case %s: %v", k.ID, err)
+		}
+		run.Results = append(run.Results, result)
+	}
+	var cert schemas.Certificate
+	verdict.Fill(&cert, run)
+	return cert
+}
+
+// TestOneVerdictOverEveryDriver: the driver is how a target is reached and says
+// nothing about it.
+func TestOneVerdictOverEveryDriver(t *testing.T) {
+	server := httptest.NewServer(serve.New(serve.Reference{}))
+	defer server.Close()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted, err := json.Marshal(self) // a shell word too, for paths without specials
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := []struct{ name, spec string }{
+		{"builtin", "builtin"},
+		{"exec", "exec:" + string(quoted)},
+		{"http", server.URL},
+	}
+	var first []schemas.CaseResult
+	for _, tt := range targets {
+		t.Run(tt.name, func(t *testing.T) {
+			judged, err := open.Open(t.Context(), tt.spec, open.Options{
+				Builtin: serve.New(serve.Reference{}), Env: []string{serveLines + "=1"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closing(t, judged)
+			cert := certifyDirectly(t, judged)
+			if cert.Verdict.Status != "certified" {
+				t.Errorf("the verdict is %q: %s", cert.Verdict.Status, cert.Verdict.Reason)
+			}
+			if first == nil {
+				first = cert.Cases
+			}
+			if diff := cmp.Diff(first, cert.Cases, cmpopts.IgnoreFields(schemas.RunResult{}, "DurationMs")); diff != "" {
+				t.Errorf("differs from builtin (-builtin +%s):\n%s", tt.name, diff)
+			}
+		})
+	}
+}
