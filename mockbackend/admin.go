@@ -1,16 +1,15 @@
 package mockbackend
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"mime"
 	"net/http"
-	"net/url"
-	"strconv"
-	"time"
+	"slices"
+	"strings"
 
 	"example.com/touchstone/schemas"
 )
@@ -22,188 +21,221 @@ const adminPrefix = "/__mock/"
 // maxAdminBody bounds one admin request.
 const maxAdminBody = 16 << 20
 
+// adminOpenAPI describes the admin API.
+//
+//go:embed admin_openapi.json
+var adminOpenAPI []byte
+
+// adminRoutes are the operations of the admin API, by path below the prefix and
+// method. Each works on the scope that its request belongs to.
+var adminRoutes = map[string]map[string]func(*Server, http.ResponseWriter, *http.Request){
+	"stubs":            {"GET": listStubs, "POST": addStubs, "DELETE": removeStubs},
+	"stubs/{id}":       {"GET": getStub, "PUT": putStub, "DELETE": removeStub},
+	"journal":          {"GET": listEntries, "DELETE": clearJournal},
+	"journal/{seq}":    {"GET": getEntry},
+	"wait":             {"GET": waitForEntries},
+	"events":           {"GET": streamEvents},
+	"reset":            {"POST": resetScope},
+	"scopes":           {"GET": listScopes},
+	"scopes/{key}":     {"DELETE": dropScope},
+	"faults":           {"GET": listFaults},
+	"model":            {"GET": getModel, "PUT": putModel, "DELETE": removeModel},
+	"model/release":    {"POST": releaseModel},
+	"stub.schema.json": {"GET": serveFile(stubSchema())},
+	"openapi.json":     {"GET": serveFile(adminOpenAPI)},
+}
+
 func (s *Server) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /__mock/stubs", func(w http.ResponseWriter, _ *http.Request) {
-		writeReply(w, jsonReply(http.StatusOK, map[string]any{"stubs": s.Stubs()}))
-	})
-	mux.HandleFunc("POST /__mock/stubs", s.adminAdd)
-	mux.HandleFunc("DELETE /__mock/stubs", func(w http.ResponseWriter, _ *http.Request) {
-		s.index.clear()
-		writeReply(w, newReply(http.StatusNoContent, "", nil))
-	})
-	mux.HandleFunc("GET /__mock/stubs/{id}", func(w http.ResponseWriter, r *http.Request) {
-		found := s.index.get(r.PathValue("id"))
-		if found == nil {
-			writeReply(w, problem(http.StatusNotFound, fmt.Sprintf("There is no stub %q.", r.PathValue("id")), nil))
-			return
+	for path, methods := range adminRoutes {
+		for method, serve := range methods {
+			mux.HandleFunc(method+" "+adminPrefix+path, func(w http.ResponseWriter, r *http.Request) { serve(s, w, r) })
 		}
-		writeReply(w, jsonReply(http.StatusOK, found.Stub))
-	})
-	mux.HandleFunc("DELETE /__mock/stubs/{id}", func(w http.ResponseWriter, r *http.Request) {
-		if !s.Remove(r.PathValue("id")) {
-			writeReply(w, problem(http.StatusNotFound, fmt.Sprintf("There is no stub %q.", r.PathValue("id")), nil))
-			return
-		}
-		writeReply(w, newReply(http.StatusNoContent, "", nil))
-	})
-	mux.HandleFunc("GET /__mock/journal", func(w http.ResponseWriter, r *http.Request) {
-		f, err := parseFilter(r.URL.Query())
-		if err != nil {
-			writeReply(w, problem(http.StatusBadRequest, err.Error(), nil))
-			return
-		}
-		s.writeEntries(w, s.journal.Entries(f), nil)
-	})
-	mux.HandleFunc("DELETE /__mock/journal", func(w http.ResponseWriter, _ *http.Request) {
-		s.journal.Clear()
-		writeReply(w, newReply(http.StatusNoContent, "", nil))
-	})
-	mux.HandleFunc("POST /__mock/reset", func(w http.ResponseWriter, _ *http.Request) {
-		s.Reset()
-		writeReply(w, newReply(http.StatusNoContent, "", nil))
-	})
-	mux.HandleFunc("GET /__mock/wait", s.adminWait)
+		allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
+		mux.HandleFunc(adminPrefix+path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", allowed)
+			writeReply(w, refusal(problemMethod, fmt.Sprintf("%s is not possible here; possible are %s.", r.Method, allowed), nil))
+		})
+	}
 	mux.HandleFunc(adminPrefix, func(w http.ResponseWriter, r *http.Request) {
-		writeReply(w, problem(http.StatusNotFound, fmt.Sprintf("The admin API has no %s %s; it has stubs, journal, reset and wait.", r.Method, r.URL.Path), nil))
+		writeReply(w, refusal(problemRoute, fmt.Sprintf("The admin API has no %s. It is described at %sopenapi.json.", r.URL.Path, adminPrefix), nil))
 	})
-	return mux
+	return s.guard(mux)
 }
 
 // writeReply ignores a failed write: it means that the client has left.
 func writeReply(w http.ResponseWriter, r *reply) { _, _ = r.send(w, false) }
 
-// adminAdd takes one stub, or a list that is added in whole or not at all.
-func (s *Server) adminAdd(w http.ResponseWriter, r *http.Request) {
+func noContent(w http.ResponseWriter) {
+	writeReply(w, newReply(http.StatusNoContent, "", nil))
+}
+
+func serveFile(data []byte) func(*Server, http.ResponseWriter, *http.Request) {
+	return func(_ *Server, w http.ResponseWriter, _ *http.Request) {
+		writeReply(w, newReply(http.StatusOK, "application/json", data))
+	}
+}
+
+func stubSchema() []byte {
+	f, err := schemas.FS().Open(string(schemas.StubSchema))
+	if err != nil {
+		panic("mockbackend: " + err.Error()) // it is embedded
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		panic("mockbackend: " + err.Error())
+	}
+	return data
+}
+
+func listStubs(_ *Server, w http.ResponseWriter, r *http.Request) {
+	writeReply(w, jsonReply(http.StatusOK, map[string]any{"stubs": scopeFrom(r).Stubs()}))
+}
+
+func removeStubs(_ *Server, w http.ResponseWriter, r *http.Request) {
+	scopeFrom(r).RemoveAll()
+	noContent(w)
+}
+
+func getStub(_ *Server, w http.ResponseWriter, r *http.Request) {
+	found, ok := scopeFrom(r).Stub(r.PathValue("id"))
+	if !ok {
+		writeReply(w, noStub(r))
+		return
+	}
+	writeReply(w, jsonReply(http.StatusOK, found))
+}
+
+func removeStub(_ *Server, w http.ResponseWriter, r *http.Request) {
+	if !scopeFrom(r).Remove(r.PathValue("id")) {
+		writeReply(w, noStub(r))
+		return
+	}
+	noContent(w)
+}
+
+func noStub(r *http.Request) *reply {
+	return refusal(problemNoStub, fmt.Sprintf("There is no stub %q; the stubs are listed at %sstubs.", r.PathValue("id"), adminPrefix), nil)
+}
+
+// readStubs reads stubs from a request's body, in the forms that a file of
+// stubs has.
+func readStubs(w http.ResponseWriter, r *http.Request) ([]FileStub, *reply) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAdminBody))
 	if err != nil {
-		writeReply(w, problem(http.StatusRequestEntityTooLarge, fmt.Sprintf("The body cannot be read (at most %d bytes).", maxAdminBody), nil))
-		return
-	}
-	texts, isList := []json.RawMessage{data}, bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
-	if isList {
-		if err := json.Unmarshal(data, &texts); err != nil {
-			writeReply(w, problem(http.StatusBadRequest, "The body is not JSON: "+err.Error(), nil))
-			return
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			return nil, refusal(problemTooLarge, fmt.Sprintf("The body has more than %d bytes.", maxAdminBody), nil)
 		}
+		return nil, refusal(problemMalformed, "The body broke off: "+err.Error(), nil)
 	}
-	ids := []string{}
-	for i, text := range texts {
-		id, err := s.addJSON(text)
-		if err != nil {
-			for _, added := range ids {
-				s.Remove(added)
-			}
-			writeReply(w, stubProblem(err, i, isList))
-			return
-		}
-		ids = append(ids, id)
+	name := "body.json"
+	if mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); strings.HasSuffix(mediaType, "yaml") {
+		name = "body.yaml"
 	}
-	if isList {
-		writeReply(w, jsonReply(http.StatusCreated, map[string]any{"ids": ids}))
-		return
-	}
-	writeReply(w, jsonReply(http.StatusCreated, map[string]any{"id": ids[0]}, schemas.StubHeader{Name: "Location", Value: adminPrefix + "stubs/" + ids[0]}))
-}
-
-func (s *Server) addJSON(text []byte) (string, error) {
-	in, err := DecodeStub(text)
+	list, err := ReadStubs(name, data)
 	if err != nil {
-		return "", err
+		return nil, stubRefusal(err)
 	}
-	return s.Add(in)
+	return list, nil
 }
 
-// stubProblem says what is wrong in a stub and where.
-func stubProblem(err error, i int, isList bool) *reply {
-	more := map[string]any{}
-	if bad, ok := errors.AsType[*InvalidStubError](err); ok {
-		more["pointer"] = bad.Pointer
-		if isList {
-			more["pointer"] = fmt.Sprintf("/%d%s", i, bad.Pointer)
-		}
-	}
-	return problem(http.StatusUnprocessableEntity, err.Error(), more)
-}
-
-const (
-	defaultWait = 10 * time.Second
-	maxWait     = 10 * time.Minute
-)
-
-// adminWait answers once n requests match, or 408 with those that do.
-func (s *Server) adminWait(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	n, timeout := 1, defaultWait
-	for _, p := range []struct {
-		name string
-		max  int64
-		set  func(int64)
-	}{
-		{"n", int64(s.opts.JournalEntries), func(v int64) { n = int(v) }},
-		{"timeoutMs", maxWait.Milliseconds(), func(v int64) { timeout = milliseconds(int(v)) }},
-	} {
-		if text := query.Get(p.name); text != "" {
-			v, err := strconv.ParseInt(text, 10, 32)
-			if err != nil || v < 1 || v > p.max {
-				writeReply(w, problem(http.StatusBadRequest, fmt.Sprintf("%s is %q; give a number from 1 to %d.", p.name, text, p.max), nil))
-				return
-			}
-			p.set(v)
-		}
-		query.Del(p.name)
-	}
-	f, err := parseFilter(query)
-	if err != nil {
-		writeReply(w, problem(http.StatusBadRequest, err.Error(), nil))
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	entries, err := s.journal.Wait(ctx, f, n)
-	s.writeEntries(w, entries, err)
-}
-
-func (s *Server) writeEntries(w http.ResponseWriter, entries []Entry, waitErr error) {
-	if entries == nil {
-		entries = []Entry{}
-	}
-	more := map[string]any{"entries": entries, "dropped": s.journal.Dropped()}
-	if waitErr != nil {
-		writeReply(w, problem(http.StatusRequestTimeout, waitErr.Error(), more))
-		return
-	}
-	writeReply(w, jsonReply(http.StatusOK, more))
-}
-
-// parseFilter reads a filter from a query; what it does not know is an error.
-func parseFilter(query url.Values) (Filter, error) {
-	var f Filter
-	for name, values := range query {
-		value := values[0]
+// compileAll makes stubs ready, and says of all that cannot be what is wrong.
+func compileAll(c *Scope, list []FileStub) ([]*stub, *reply) {
+	made := make([]*stub, len(list))
+	var wrong []error
+	for i, f := range list {
 		var err error
-		switch name {
-		case "stub":
-			f.Stub = value
-		case "method":
-			f.Method = value
-		case "path":
-			f.Path = value
-		case "after":
-			f.After, err = strconv.ParseUint(value, 10, 64)
-		case "done":
-			f.Done, err = strconv.ParseBool(value)
-		case "clientEnded":
-			f.ClientEnded, err = strconv.ParseBool(value)
-		case "missed":
-			f.Missed, err = strconv.ParseBool(value)
-		default:
-			return f, fmt.Errorf("the filter %q is not known; known are stub, method, path, after, done, clientEnded, missed", name)
-		}
-		if err != nil {
-			return f, fmt.Errorf("the filter %s=%q: %w", name, value, err)
+		if made[i], err = c.compile(f.Stub); err != nil {
+			wrong = append(wrong, f.fail(err))
 		}
 	}
-	return f, nil
+	if len(wrong) > 0 {
+		return nil, stubRefusal(errors.Join(wrong...))
+	}
+	return made, nil
+}
+
+// addStubs takes one stub, or a list that is added in whole or not at all.
+func addStubs(_ *Server, w http.ResponseWriter, r *http.Request) {
+	list, refused := readStubs(w, r)
+	if refused != nil {
+		writeReply(w, refused)
+		return
+	}
+	scope := scopeFrom(r)
+	made, refused := compileAll(scope, list)
+	if refused != nil {
+		writeReply(w, refused)
+		return
+	}
+	if err := scope.index.replace(nil, made...); err != nil {
+		writeReply(w, stubRefusal(inFile(err, list)))
+		return
+	}
+	if len(list) == 1 && list[0].pointer == "" {
+		id := made[0].ID
+		writeReply(w, jsonReply(http.StatusCreated, map[string]any{"id": id}, schemas.StubHeader{Name: "Location", Value: adminPrefix + "stubs/" + id}))
+		return
+	}
+	ids := make([]string, len(made))
+	for i, one := range made {
+		ids[i] = one.ID
+	}
+	writeReply(w, jsonReply(http.StatusCreated, map[string]any{"ids": ids}))
+}
+
+// putStub puts a stub in the place of the one with the id, or adds it.
+func putStub(_ *Server, w http.ResponseWriter, r *http.Request) {
+	list, refused := readStubs(w, r)
+	if refused != nil {
+		writeReply(w, refused)
+		return
+	}
+	id := r.PathValue("id")
+	if len(list) != 1 || list[0].ID != "" && list[0].ID != id {
+		writeReply(w, refusal(problemMalformed, fmt.Sprintf("The body must be one stub, with the id %q or none.", id), nil))
+		return
+	}
+	list[0].ID = id
+	scope := scopeFrom(r)
+	made, refused := compileAll(scope, list)
+	if refused != nil {
+		writeReply(w, refused)
+		return
+	}
+	status, out := http.StatusCreated, []*stub(nil)
+	if old := scope.index.get(id); old != nil {
+		status, out = http.StatusOK, []*stub{old}
+	}
+	if err := scope.index.replace(out, made...); err != nil {
+		writeReply(w, stubRefusal(inFile(err, list))) // another request was faster
+		return
+	}
+	writeReply(w, jsonReply(status, map[string]any{"id": id}))
+}
+
+func resetScope(_ *Server, w http.ResponseWriter, r *http.Request) {
+	scopeFrom(r).Reset()
+	noContent(w)
+}
+
+func listScopes(s *Server, w http.ResponseWriter, _ *http.Request) {
+	list := []ordered{}
+	for _, c := range s.Scopes() {
+		list = append(list, ordered{{"key", c.Key()}, {"stubs", len(c.Stubs())}, {"requests", c.Journal().Last()}})
+	}
+	writeReply(w, jsonReply(http.StatusOK, map[string]any{"scopes": list}))
+}
+
+func dropScope(s *Server, w http.ResponseWriter, r *http.Request) {
+	if !s.DropScope(r.PathValue("key")) {
+		writeReply(w, refusal(problemNoScope, fmt.Sprintf("There is no scope %q; the default one can be reset, not dropped.", r.PathValue("key")), nil))
+		return
+	}
+	noContent(w)
+}
+
+func listFaults(_ *Server, w http.ResponseWriter, _ *http.Request) {
+	writeReply(w, jsonReply(http.StatusOK, map[string]any{"faults": FaultKinds()}))
 }

@@ -51,16 +51,23 @@ func DecodeStub(data []byte) (schemas.Stub, error) {
 	return s, nil
 }
 
-// A stub is a schemas.Stub made ready to answer.
+// A stub is a schemas.Stub made ready to answer. What each request needs comes
+// first and lies together: of ten thousand stubs, none is in the processor's
+// cache.
 type stub struct {
+	method  string // empty: any
+	conds   []condition
+	limit   int64 // how many requests it answers; 0 is any number
+	served  atomic.Int64
+	cycles  bool
+	only    reply    // the one reply of a stub without a sequence
+	replies []*reply // those of a sequence
 	schemas.Stub
+
 	path    string    // canonical; of a stub without a pattern
 	pattern []segment // nil: the path is literal
 	rank    int       // 0 literal, 1 pattern, 2 pattern with a tail
 	order   uint64    // of addition
-	conds   []condition
-	replies []*reply
-	served  atomic.Int64
 }
 
 type segmentKind int
@@ -78,7 +85,7 @@ type segment struct {
 
 // compileStub checks a stub and prepares it. files opens file bodies.
 func compileStub(in schemas.Stub, files fileReader) (*stub, error) {
-	s := &stub{Stub: in}
+	s := &stub{Stub: in, method: in.Match.Method, limit: int64(in.Times)}
 	if in.Times < 0 {
 		return nil, invalid("/times", "is %d; give 1 or more, or leave it out for any number", in.Times)
 	}
@@ -96,11 +103,9 @@ func compileStub(in schemas.Stub, files fileReader) (*stub, error) {
 	case in.Respond != nil && in.Sequence != nil:
 		return nil, invalid("/sequence", "cannot stand beside respond; give one of them")
 	case in.Respond != nil:
-		r, err := compileReply(*in.Respond, "/respond", files)
-		if err != nil {
+		if err := s.only.compile(*in.Respond, "/respond", s.names(), files); err != nil {
 			return nil, err
 		}
-		s.replies = []*reply{r}
 	case in.Sequence != nil:
 		if len(in.Sequence.Responses) == 0 {
 			return nil, invalid("/sequence/responses", "is empty")
@@ -110,9 +115,13 @@ func compileStub(in schemas.Stub, files fileReader) (*stub, error) {
 		default:
 			return nil, invalid("/sequence/then", "is %q; give %s, %s or %s", in.Sequence.Then, thenRepeat, thenCycle, thenNotFound)
 		}
+		s.cycles = in.Sequence.Then == thenCycle
+		if n := int64(len(in.Sequence.Responses)); in.Sequence.Then == thenNotFound && (s.limit == 0 || s.limit > n) {
+			s.limit = n
+		}
 		for i, response := range in.Sequence.Responses {
-			r, err := compileReply(response, fmt.Sprintf("/sequence/responses/%d", i), files)
-			if err != nil {
+			r := &reply{}
+			if err := r.compile(response, fmt.Sprintf("/sequence/responses/%d", i), s.names(), files); err != nil {
 				return nil, err
 			}
 			s.replies = append(s.replies, r)
@@ -121,6 +130,19 @@ func compileStub(in schemas.Stub, files fileReader) (*stub, error) {
 		return nil, invalid("/respond", "is missing; give respond or sequence")
 	}
 	return s, nil
+}
+
+// eachReply calls check with each reply and its JSON Pointer, until an error.
+func (s *stub) eachReply(check func(r *reply, at string) error) error {
+	if s.replies == nil {
+		return check(&s.only, "/respond")
+	}
+	for i, r := range s.replies {
+		if err := check(r, fmt.Sprintf("/sequence/responses/%d", i)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // What follows the last response of a sequence.
@@ -167,11 +189,22 @@ func (s *stub) compilePath() error {
 	return nil
 }
 
+// names gives the segments that the path names.
+func (s *stub) names() []string {
+	var names []string
+	for _, segment := range s.pattern {
+		if segment.text != "" && segment.kind != literalSegment {
+			names = append(names, segment.text)
+		}
+	}
+	return names
+}
+
 // rejects gives the reason why the stub does not take the request, or "". The
 // path has been compared before.
 func (s *stub) rejects(q *request, scenarios *scenarios) string {
-	if s.Match.Method != "" && s.Match.Method != q.Method {
-		return fmt.Sprintf("method is %s, not %s", q.Method, s.Match.Method)
+	if s.method != "" && s.method != q.Method {
+		return fmt.Sprintf("method is %s, not %s", q.Method, s.method)
 	}
 	for _, cond := range s.conds {
 		if why := cond(q); why != "" {
@@ -189,35 +222,26 @@ func (s *stub) rejects(q *request, scenarios *scenarios) string {
 	return ""
 }
 
-// limit is how many requests the stub answers; 0 is any number.
-func (s *stub) limit() int64 {
-	limit := int64(s.Times)
-	if s.Sequence != nil && s.Sequence.Then == thenNotFound && (limit == 0 || limit > int64(len(s.replies))) {
-		limit = int64(len(s.replies))
-	}
-	return limit
-}
+func (s *stub) spent() bool { return s.limit > 0 && s.served.Load() >= s.limit }
 
-func (s *stub) spent() bool {
-	limit := s.limit()
-	return limit > 0 && s.served.Load() >= limit
-}
-
-// claim counts one request and gives the reply to it, or nil when another
-// request has taken the last one meanwhile.
-func (s *stub) claim() *reply {
+// claim counts one request and gives the reply to it with its number, or nil
+// when another request has taken the last one meanwhile.
+func (s *stub) claim() (*reply, int64) {
 	n := s.served.Add(1)
-	if limit := s.limit(); limit > 0 && n > limit {
+	if s.limit > 0 && n > s.limit {
 		s.served.Add(-1)
-		return nil
+		return nil, 0
 	}
-	i := n - 1
-	switch last := int64(len(s.replies) - 1); {
+	if s.replies == nil {
+		return &s.only, n
+	}
+	i, last := n-1, int64(len(s.replies)-1)
+	switch {
 	case i <= last:
-	case s.Sequence != nil && s.Sequence.Then == thenCycle:
+	case s.cycles:
 		i %= last + 1
 	default:
 		i = last
 	}
-	return s.replies[i]
+	return s.replies[i], n
 }

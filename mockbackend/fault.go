@@ -1,7 +1,6 @@
 package mockbackend
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,110 +12,51 @@ import (
 	"example.com/touchstone/schemas"
 )
 
-// A faultKind is one way for an answer to go wrong. Exactly one of run and
-// rewrite is set.
+// A faultKind is one way for an answer to go wrong. Exactly one of run, raw,
+// http2 and rewrite is set.
 type faultKind struct {
 	about string
 	// params are the members of a fault that the kind takes.
 	params []string
-	// run misbehaves on the wire.
-	run func(x *wire, r *reply, f schemas.StubFault, method string) error
+	// maxBytes bounds the parameter bytes; 0 is maxPiece.
+	maxBytes int64
+	// run misbehaves as a client of any version of HTTP can see.
+	run func(x sender, r *reply, f schemas.StubFault) error
+	// raw misbehaves on an HTTP/1 connection.
+	raw func(x *wire, r *reply, f schemas.StubFault) error
+	// http2 misbehaves on an HTTP/2 connection.
+	http2 func(x *stream, r *reply, f schemas.StubFault) error
 	// rewrite gives another reply, which goes out in order; such a fault
 	// needs no socket.
-	rewrite func(r *reply, q *request) *reply
+	rewrite func(r *reply, q *request, f schemas.StubFault) *reply
 }
 
-var faultKinds = map[string]faultKind{
-	"stall-before-headers": {
-		about:  "Reads the request and says nothing.",
-		params: []string{"durationMs"},
-		run: func(x *wire, _ *reply, f schemas.StubFault, _ string) error {
-			return x.stall(milliseconds(f.DurationMs))
-		},
-	},
-	"stall-in-body": {
-		about:  "Sends the headers and the first afterBytes of the body (default half), then nothing more.",
-		params: []string{"afterBytes", "durationMs"},
-		run: func(x *wire, r *reply, f schemas.StubFault, _ string) error {
-			if err := x.sendPart(r, f.AfterBytes); err != nil {
-				return err
-			}
-			return x.stall(milliseconds(f.DurationMs))
-		},
-	},
-	"drip": {
-		about:  "Sends the body in pieces of bytes (default 1), with intervalMs (default 100) between them.",
-		params: []string{"bytes", "intervalMs"},
-		run:    runDrip,
-	},
-	"close-before-headers": {
-		about: "Closes the connection in order, without an answer.",
-		run:   func(*wire, *reply, schemas.StubFault, string) error { return nil },
-	},
-	"reset": {
-		about:  "Resets the connection (TCP RST) after afterBytes of the answer, status line included (default 0).",
-		params: []string{"afterBytes"},
-		run: func(x *wire, r *reply, f schemas.StubFault, _ string) error {
-			if err := x.reset(); err != nil {
-				return err
-			}
-			if f.AfterBytes == nil || *f.AfterBytes == 0 {
-				return nil
-			}
-			head := r.wireHead(nil)
-			n := min(*f.AfterBytes, int64(len(head)))
-			x.sent.Phase = PhaseHead
-			if err := x.write(head[:n]); err != nil || n < int64(len(head)) {
-				return err
-			}
-			x.sent.Status, x.sent.Phase = r.status, PhaseHeadSent
-			return x.writeBody(r.body[:min(*f.AfterBytes-n, int64(len(r.body)))])
-		},
-	},
-	"truncated-body": {
-		about:  "Announces the whole body with Content-Length, sends its first afterBytes (default half) and closes.",
-		params: []string{"afterBytes"},
-		run: func(x *wire, r *reply, f schemas.StubFault, _ string) error {
-			return x.sendPart(r, f.AfterBytes)
-		},
-	},
-	"malformed-chunk": {
-		about: "Sends one good chunk, then a chunk whose size is not a number.",
-		run: func(x *wire, r *reply, _ schemas.StubFault, _ string) error {
-			if err := x.writeHead(r, chunkedFraming); err != nil {
-				return err
-			}
-			if err := x.writeChunk(r.body[:(len(r.body)+1)/2]); err != nil {
-				return err
-			}
-			return x.write([]byte("zz\r\nnot a chunk\r\n"))
-		},
-	},
-	"garbage": {
-		about:  "Answers with bytes (default 512) that are not HTTP.",
-		params: []string{"bytes"},
-		run: func(x *wire, _ *reply, f schemas.StubFault, _ string) error {
-			size := int(min(orDefault(f.Bytes, 512), maxPiece))
-			pattern := []byte("\x00\xff\x16\x03garbage\x7f\x80\r\n")
-			return x.write(bytes.Repeat(pattern, size/len(pattern)+1)[:size])
-		},
-	},
-	"endless-body": {
-		about:  "Sends chunks of bytes (default 65536), one every intervalMs (default 0), until the client leaves.",
-		params: []string{"bytes", "intervalMs"},
-		run:    runEndless,
-	},
-	"redirect-loop": {
-		about:   "Redirects to itself, without end; the query parameter hop counts.",
-		rewrite: redirectToSelf,
-	},
-	"wrong-content-type": {
-		about:   "Labels the body as what it is not: JSON as text/html, anything else as application/json.",
-		rewrite: mislabel,
-	},
+// A sender sends an answer piece by piece. Its methods fail when the client has
+// left or the server closes.
+type sender interface {
+	// writeHead sends the interim answers and the final head.
+	writeHead(*reply, bodyEnd) error
+	// writeBody sends a piece of the body, as a chunk where there are chunks;
+	// nothing when the request is a HEAD.
+	writeBody([]byte) error
+	// writeEnd sends what tells the client that the body is complete.
+	writeEnd() error
+	// pause waits.
+	pause(time.Duration) error
+	// stall waits for the client to leave, or for d if that is positive.
+	stall(d time.Duration) error
 }
+
+// bodyEnd is how a client learns where the body ends.
+type bodyEnd int
+
+const (
+	framedByLength bodyEnd = iota
+	framedByChunks
+)
 
 // FaultKinds gives the known fault kinds, each with what it does in a sentence.
+// Those of [ListenerKinds] are not among them.
 func FaultKinds() map[string]string {
 	kinds := make(map[string]string, len(faultKinds))
 	for kind, k := range faultKinds {
@@ -130,11 +70,12 @@ func faultNames() string { return strings.Join(slices.Sorted(maps.Keys(faultKind
 // maxPiece bounds what one write of a fault may hold in memory.
 const maxPiece = 16 << 20
 
-var chunkedFraming = schemas.StubHeaders{{Name: "Transfer-Encoding", Value: "chunked"}}
-
 // checkFault refuses unknown kinds, and parameters that the kind does not take.
 func checkFault(f schemas.StubFault, at string) error {
 	kind, ok := faultKinds[f.Kind]
+	if _, ofListener := listenerKinds[f.Kind]; ofListener {
+		return invalid(at+"/kind", "%q happens before a request, so no stub can do it; call what FaultyURL gives, or follow the redirect of /fault/%[1]s", f.Kind)
+	}
 	if !ok {
 		return invalid(at+"/kind", "%q is not known; known are %s", f.Kind, faultNames())
 	}
@@ -155,85 +96,38 @@ func checkFault(f schemas.StubFault, at string) error {
 			return invalid(at+"/"+p.name, "is negative")
 		}
 	}
-	if f.Bytes > maxPiece {
-		return invalid(at+"/bytes", "is %d; at most %d", f.Bytes, maxPiece)
+	if limit := orDefault(kind.maxBytes, maxPiece); f.Bytes > limit {
+		return invalid(at+"/bytes", "is %d; at most %d", f.Bytes, limit)
 	}
 	return nil
 }
 
-// sendPart announces the whole body and sends the first n bytes of it, half of
-// it by default.
-func (x *wire) sendPart(r *reply, n *int64) error {
-	if err := x.writeHead(r, contentLength(len(r.body))); err != nil {
-		return err
+// faultKind is the kind of the reply's fault; the zero kind without one.
+func (r *reply) faultKind() faultKind {
+	if r.fault == nil {
+		return faultKind{}
 	}
-	part := len(r.body) / 2
-	if n != nil {
-		part = int(min(*n, int64(len(r.body))))
+	return faultKinds[r.fault.Kind]
+}
+
+// checkPlain refuses what a listener without TLS cannot do.
+func (r *reply) checkPlain(at string) error {
+	if r.faultKind().http2 != nil {
+		return invalid(at+"/fault/kind", "%s needs HTTP/2, which this server speaks with TLS only; start it with TLS", r.fault.Kind)
 	}
-	return x.writeBody(r.body[:part])
+	return nil
+}
+
+// part is the first n bytes of the body, half of it when n is nil.
+func (r *reply) part(n *int64) []byte {
+	if n == nil {
+		return r.body[:len(r.body)/2]
+	}
+	return r.body[:min(*n, int64(len(r.body)))]
 }
 
 func contentLength(n int) schemas.StubHeaders {
 	return schemas.StubHeaders{{Name: "Content-Length", Value: strconv.Itoa(n)}}
-}
-
-func runDrip(x *wire, r *reply, f schemas.StubFault, method string) error {
-	if err := x.writeHead(r, contentLength(len(r.body))); err != nil || method == http.MethodHead {
-		return err
-	}
-	interval := milliseconds(int(orDefault(int64(f.IntervalMs), 100)))
-	for piece := range slices.Chunk(r.body, int(orDefault(f.Bytes, 1))) {
-		if x.sent.BodyBytes > 0 {
-			if err := x.pause(interval); err != nil {
-				return err
-			}
-		}
-		if err := x.writeBody(piece); err != nil {
-			return err
-		}
-	}
-	x.sent.Phase = PhaseComplete
-	return nil
-}
-
-func runEndless(x *wire, r *reply, f schemas.StubFault, _ string) error {
-	if err := x.writeHead(r, chunkedFraming); err != nil {
-		return err
-	}
-	size := int(orDefault(f.Bytes, 64<<10))
-	filler := r.body
-	if len(filler) == 0 {
-		filler = []byte("no end in sight ")
-	}
-	piece := bytes.Repeat(filler, size/len(filler)+1)[:size]
-	for {
-		if err := x.writeChunk(piece); err != nil {
-			return err
-		}
-		if f.IntervalMs > 0 {
-			if err := x.pause(milliseconds(f.IntervalMs)); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func redirectToSelf(_ *reply, q *request) *reply {
-	query := q.URL.Query()
-	hop, _ := strconv.Atoi(query.Get("hop"))
-	query.Set("hop", strconv.Itoa(hop+1))
-	location := q.URL.EscapedPath() + "?" + query.Encode()
-	return newReply(http.StatusFound, "", nil, schemas.StubHeader{Name: "Location", Value: location})
-}
-
-func mislabel(r *reply, _ *request) *reply {
-	label := "application/json"
-	if _, err := decodeJSON(r.body); err == nil {
-		label = "text/html; charset=utf-8"
-	}
-	headers := slices.DeleteFunc(slices.Clone(r.headers), func(h schemas.StubHeader) bool { return strings.EqualFold(h.Name, "Content-Type") })
-	return newReply(r.status, label, r.body, headers...)
 }
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -252,11 +146,35 @@ func deref(n *int64) int64 {
 	return *n
 }
 
-// inject runs the reply's fault on the wire.
-func (x *wire) inject(r *reply, method string) error {
-	x.sent.Fault, x.sent.Phase = r.fault.Kind, PhaseBeforeStatus
-	if err := faultKinds[r.fault.Kind].run(x, r, *r.fault, method); err != nil {
+// inject runs the reply's fault on an HTTP/1 connection.
+func (x *wire) inject(r *reply) error {
+	x.sent.Fault = r.fault.Kind
+	kind := r.faultKind()
+	var err error
+	if kind.run != nil {
+		err = kind.run(x, r, *r.fault)
+	} else {
+		err = kind.raw(x, r, *r.fault)
+	}
+	if err != nil {
 		return fmt.Errorf("fault %s: %w", r.fault.Kind, err)
 	}
 	return nil
+}
+
+// inject runs the reply's fault on an HTTP/2 stream. A stream that has not come
+// to its end is reset.
+func (x *stream) inject(r *reply) {
+	x.sent.Fault = r.fault.Kind
+	kind := r.faultKind()
+	var err error
+	if kind.run != nil {
+		err = kind.run(x, r, *r.fault)
+	} else {
+		err = kind.http2(x, r, *r.fault)
+	}
+	x.end(err)
+	if x.sent.Phase != PhaseComplete {
+		panic(http.ErrAbortHandler)
+	}
 }

@@ -3,6 +3,7 @@ package mockbackend
 import (
 	"bytes"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,8 +17,6 @@ import (
 type tapConn struct {
 	net.Conn
 	tap headTap
-	// release tells the server that nothing uses the connection any more.
-	release func()
 }
 
 func (c *tapConn) Read(p []byte) (int, error) {
@@ -45,28 +44,32 @@ const maxTappedHead = 2 << 20
 type headTap struct {
 	mu    sync.Mutex
 	state tapState
-	buf   []byte // an unfinished head or line
+	part  []byte // an unfinished head or line
 	left  int64  // bytes of body or chunk still to come
-	heads [][]byte
+	heads []byte // complete heads not yet taken, one after the other
+	sizes []int  // of the heads
 }
 
-// next gives the oldest head not yet taken, or nil.
-func (t *headTap) next() []byte {
+// next appends the oldest head not yet taken to dst.
+func (t *headTap) next(dst []byte) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.heads) == 0 {
-		return nil
+	if len(t.sizes) == 0 {
+		return dst
 	}
-	head := t.heads[0]
-	t.heads = t.heads[1:]
-	return head
+	n := t.sizes[0]
+	dst = append(dst, t.heads[:n]...)
+	// Of a client that does not pipeline there is one head at a time.
+	t.heads = slices.Delete(t.heads, 0, n)
+	t.sizes = slices.Delete(t.sizes, 0, 1)
+	return dst
 }
 
 // stop ends the tapping, for a connection that has been taken over.
 func (t *headTap) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.state, t.buf, t.heads = tapOff, nil, nil
+	t.state, t.part, t.heads, t.sizes = tapOff, nil, nil, nil
 }
 
 func (t *headTap) feed(p []byte) {
@@ -93,38 +96,49 @@ func (t *headTap) feed(p []byte) {
 }
 
 func (t *headTap) feedHead(p []byte) []byte {
-	if len(t.buf) == 0 {
+	if len(t.part) == 0 {
 		// Empty lines before a request are ignored (RFC 9112, section 2.2).
 		if p = bytes.TrimLeft(p, "\r\n"); len(p) == 0 {
 			return nil
 		}
+		if end := headEnd(p); end >= 0 {
+			t.take(p[:end])
+			return p[end:]
+		}
 	}
 	// The end may straddle two reads, so look back a little.
-	from := max(0, len(t.buf)-3)
-	t.buf = append(t.buf, p...)
-	end := headEnd(t.buf[from:])
+	from := max(0, len(t.part)-3)
+	t.part = append(t.part, p...)
+	end := headEnd(t.part[from:])
 	if end < 0 {
-		if len(t.buf) > maxTappedHead {
-			t.state, t.buf = tapOff, nil
+		if len(t.part) > maxTappedHead {
+			t.state, t.part = tapOff, nil
 		}
 		return nil
 	}
-	head := bytes.Clone(t.buf[:from+end])
-	rest := p[len(p)-(len(t.buf)-len(head)):]
-	t.buf = t.buf[:0]
-	t.heads = append(t.heads, head)
-	t.state, t.left = framing(head)
+	head := t.part[:from+end]
+	rest := p[len(p)-(len(t.part)-len(head)):]
+	t.take(head)
+	t.part = t.part[:0]
 	return rest
+}
+
+func (t *headTap) take(head []byte) {
+	t.heads = append(t.heads, head...)
+	t.sizes = append(t.sizes, len(head))
+	t.state, t.left = framing(head)
 }
 
 func (t *headTap) feedLine(p []byte) []byte {
 	end := bytes.IndexByte(p, '\n')
 	if end < 0 {
-		t.buf = append(t.buf, p...)
+		if t.part = append(t.part, p...); len(t.part) > maxTappedHead {
+			t.state, t.part = tapOff, nil
+		}
 		return nil
 	}
-	line := strings.TrimSpace(string(append(t.buf, p[:end]...)))
-	t.buf = t.buf[:0]
+	line := strings.TrimSpace(string(append(t.part, p[:end]...)))
+	t.part = t.part[:0]
 	switch {
 	case t.state == tapTrailer && line == "":
 		t.state = tapHead
@@ -158,30 +172,56 @@ func headEnd(b []byte) int {
 // framing says what follows a head.
 func framing(head []byte) (tapState, int64) {
 	state, length := tapHead, int64(0)
-	for _, h := range parseHead(head) {
-		switch {
-		case strings.EqualFold(h.Name, "Transfer-Encoding"):
-			return tapChunkSize, 0
-		case strings.EqualFold(h.Name, "Content-Length"):
-			n, err := strconv.ParseInt(h.Value, 10, 64)
-			if err != nil {
+	for i := bytes.IndexByte(head, '\n') + 1; i > 0 && i < len(head); {
+		line := head[i:]
+		end := bytes.IndexByte(line, '\n') + 1
+		i += end
+		switch line[0] | ' ' { // few fields begin like those that matter
+		case 't':
+			if hasField(line, "transfer-encoding:") {
+				return tapChunkSize, 0
+			}
+		case 'c':
+			if hasField(line, "content-length:") {
+				value := strings.Trim(string(line[len("content-length:"):end]), " \t\r\n")
+				n, err := strconv.ParseInt(value, 10, 64)
+				if err != nil {
+					return tapOff, 0
+				}
+				if n > 0 {
+					state, length = tapBody, n
+				}
+			}
+		case 'u':
+			if hasField(line, "upgrade:") {
 				return tapOff, 0
 			}
-			if n > 0 {
-				state, length = tapBody, n
-			}
-		case strings.EqualFold(h.Name, "Upgrade"):
-			return tapOff, 0
 		}
 	}
 	return state, length
 }
 
-// parseHead gives the header fields of a head in order, names as spelled.
-func parseHead(head []byte) schemas.StubHeaders {
-	_, rest, _ := strings.Cut(string(head), "\n")
-	fields := make(schemas.StubHeaders, 0, strings.Count(rest, "\n"))
-	for line := range strings.Lines(rest) {
+// hasField compares the start of a line with a lower-case name and its colon.
+func hasField(line []byte, name string) bool {
+	if len(line) < len(name) {
+		return false
+	}
+	for i := range len(name) {
+		c := line[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= ' '
+		}
+		if c != name[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// parseFields gives header field lines in order, names as spelled.
+func parseFields(lines []byte) schemas.StubHeaders {
+	fields := make(schemas.StubHeaders, 0, bytes.Count(lines, []byte("\n")))
+	for line := range strings.Lines(string(lines)) {
 		name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
 		if ok {
 			fields = append(fields, schemas.StubHeader{Name: name, Value: strings.Trim(value, " \t")})

@@ -24,7 +24,7 @@ func TestHeadTap(t *testing.T) {
 			rest = rest[n:]
 		}
 		var got []string
-		for head := tap.next(); head != nil; head = tap.next() {
+		for head := tap.next(nil); head != nil; head = tap.next(nil) {
 			got = append(got, string(head))
 		}
 		if diff := cmp.Diff(heads, got); diff != "" {

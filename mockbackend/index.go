@@ -13,7 +13,7 @@ import (
 type index struct {
 	mu      sync.RWMutex
 	byID    map[string]*stub
-	literal map[string][]*stub // by canonical path
+	literal map[string]stubList // by canonical path
 	root    node
 	added   uint64
 }
@@ -27,34 +27,69 @@ type node struct {
 }
 
 func newIndex() *index {
-	return &index{byID: map[string]*stub{}, literal: map[string][]*stub{}}
+	return &index{byID: map[string]*stub{}, literal: map[string]stubList{}}
 }
 
 // add puts a stub in; one without an id gets one.
-func (x *index) add(s *stub) error {
+func (x *index) add(s *stub) error { return x.replace(nil, s) }
+
+// replace takes stubs out and puts others in, at once for whoever asks; with an
+// error it changes nothing.
+func (x *index) replace(out []*stub, in ...*stub) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.added++
-	s.order = x.added
-	if s.ID == "" {
-		for n := x.added; s.ID == "" || x.byID[s.ID] != nil; n++ {
-			s.ID = fmt.Sprintf("stub-%d", n)
+	leaving := make(map[*stub]bool, len(out))
+	for _, s := range out {
+		leaving[s] = true
+	}
+	taken := make(map[string]bool, len(in))
+	for i, s := range in {
+		if other := x.byID[s.ID]; taken[s.ID] || other != nil && !leaving[other] {
+			return invalid("/id", "%w", &takenError{i, s.ID})
 		}
+		taken[s.ID] = s.ID != ""
 	}
-	if x.byID[s.ID] != nil {
-		return invalid("/id", "%q is in use; remove that stub first", s.ID)
+	for s := range leaving {
+		x.take(s)
 	}
+	for _, s := range in {
+		x.added++
+		s.order = x.added
+		if s.ID == "" {
+			for n := x.added; s.ID == "" || x.byID[s.ID] != nil || taken[s.ID]; n++ {
+				s.ID = fmt.Sprintf("stub-%d", n)
+			}
+		}
+		x.put(s)
+	}
+	return nil
+}
+
+// A takenError is that the id of a stub, the one at an index, is in use.
+type takenError struct {
+	index int
+	id    string
+}
+
+func (e *takenError) Error() string {
+	return fmt.Sprintf("%q is in use; remove that stub first", e.id)
+}
+
+// put files a stub whose id is free.
+func (x *index) put(s *stub) {
 	x.byID[s.ID] = s
 	if s.pattern == nil {
-		x.literal[s.path] = insert(x.literal[s.path], s)
-		return nil
+		list := x.literal[s.path]
+		list.insert(s)
+		x.literal[s.path] = list
+		return
 	}
 	at := &x.root
 	for _, segment := range s.pattern {
 		switch segment.kind {
 		case tailSegment:
 			at.below = insert(at.below, s)
-			return nil
+			return
 		case anySegment:
 			if at.any == nil {
 				at.any = &node{}
@@ -71,7 +106,36 @@ func (x *index) add(s *stub) error {
 		}
 	}
 	at.here = insert(at.here, s)
-	return nil
+}
+
+// A stubList is the stubs of a literal path, in the order in which they are
+// asked. There is nearly always one, which needs no list of its own.
+type stubList struct {
+	first *stub
+	rest  []*stub
+}
+
+func (l *stubList) insert(s *stub) {
+	switch {
+	case l.first == nil:
+		l.first = s
+	case precedence(s, l.first) < 0:
+		l.rest = slices.Insert(l.rest, 0, l.first)
+		l.first = s
+	default:
+		l.rest = insert(l.rest, s)
+	}
+}
+
+func (l *stubList) remove(s *stub) {
+	if l.first != s {
+		l.rest = without(l.rest, s)
+		return
+	}
+	l.first = nil
+	if len(l.rest) > 0 {
+		l.first, l.rest = l.rest[0], l.rest[1:]
+	}
 }
 
 // insert keeps a list in the order in which its stubs are asked.
@@ -94,15 +158,26 @@ func (x *index) remove(id string) bool {
 	if s == nil {
 		return false
 	}
-	delete(x.byID, id)
+	x.take(s)
+	return true
+}
+
+// take is remove under the lock; a stub that is out already stays out.
+func (x *index) take(s *stub) {
+	if x.byID[s.ID] != s {
+		return
+	}
+	delete(x.byID, s.ID)
 	if s.pattern != nil {
 		x.root.remove(s, s.pattern)
-		return true
+		return
 	}
-	if x.literal[s.path] = without(x.literal[s.path], s); len(x.literal[s.path]) == 0 {
+	list := x.literal[s.path]
+	if list.remove(s); list.first == nil {
 		delete(x.literal, s.path)
+		return
 	}
-	return true
+	x.literal[s.path] = list
 }
 
 func without(list []*stub, s *stub) []*stub {
@@ -165,7 +240,9 @@ func (x *index) all() []*stub {
 func (x *index) candidates(path string, buf []*stub) []*stub {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	buf = append(buf, x.literal[path]...)
+	if list := x.literal[path]; list.first != nil {
+		buf = append(append(buf, list.first), list.rest...)
+	}
 	exact := len(buf)
 	if !x.root.empty() {
 		buf = x.root.collect(strings.TrimPrefix(path, "/"), false, buf)

@@ -1,186 +1,230 @@
 package mockbackend
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"hash/maphash"
+	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"example.com/touchstone/schemas"
 )
 
-// Phases of an answer: how far it got.
-const (
-	PhaseBeforeStatus = "before-status"
-	PhaseHead         = "head"      // within status line and headers
-	PhaseHeadSent     = "head-sent" // headers complete, no body yet
-	PhaseBody         = "body"      // within the body
-	PhaseComplete     = "complete"
-)
-
-// An Entry is one received request and what became of it.
-type Entry struct {
-	// Seq counts requests from 1.
-	Seq  uint64    `json:"seq"`
-	Time time.Time `json:"time"`
-	// Method, Target and Proto are the request line; Target is as sent.
-	Method string `json:"method"`
-	Target string `json:"target"`
-	Proto  string `json:"proto"`
-	// Path is Target without query, its segments percent-decoded.
-	Path string `json:"path"`
-	// Header is in wire order, with names as the client spelled them.
-	Header schemas.StubHeaders `json:"header"`
-	// Body is the start of the body; BodyBytes is its true length.
-	Body      []byte `json:"body,omitempty"`
-	BodyBytes int64  `json:"bodyBytes"`
-	// Stub is the id of the stub that answered, Route the ready-made route.
-	// With neither the request missed.
-	Stub  string `json:"stub,omitempty"`
-	Route string `json:"route,omitempty"`
-	// Near are stubs that nearly matched, when none did.
-	Near []NearStub `json:"near,omitempty"`
-	// Done is false while the answer is on its way.
-	Done bool `json:"done"`
-	// Duration is the time from request to the end of the answer.
-	Duration time.Duration `json:"durationNs"`
-	Sent     Sent          `json:"sent"`
-}
-
-// Missed tells whether nothing but the 404 answered.
-func (e Entry) Missed() bool { return e.Stub == "" && e.Route == "" }
-
-// A NearStub is a stub that did not match, and why.
-type NearStub struct {
-	Stub   string `json:"stub"`
-	Reason string `json:"reason"`
-}
-
-// Sent is what really went out.
-type Sent struct {
-	// Status is the final status, 0 when it was never sent.
-	Status int `json:"status"`
-	// BodyBytes counts the body without its framing.
-	BodyBytes int64  `json:"bodyBytes"`
-	Phase     string `json:"phase"`
-	// Fault is the kind of the fault injected.
-	Fault string `json:"fault,omitempty"`
-	// ClientEnded tells that the client left before the answer's end.
-	ClientEnded bool `json:"clientEnded,omitempty"`
-	// Error is what kept the answer from being sent in whole.
-	Error string `json:"error,omitempty"`
-}
-
-// A Filter selects journal entries; its zero value selects all. Text members
-// left empty are no condition.
-type Filter struct {
-	Stub   string
-	Method string
-	// Path is compared with the entry's decoded path; a trailing * stands
-	// for any rest.
-	Path string
-	// After leaves out entries up to and with this Seq.
-	After uint64
-	// Done leaves out requests whose answer is still on its way.
-	Done bool
-	// ClientEnded leaves out answers that the client let end.
-	ClientEnded bool
-	// Missed leaves out what a stub or a route answered.
-	Missed bool
-}
-
-func (f Filter) selects(e *Entry) bool {
-	return (f.Stub == "" || f.Stub == e.Stub) &&
-		(f.Method == "" || f.Method == e.Method) &&
-		f.selectsPath(e.Path) &&
-		e.Seq > f.After &&
-		(!f.Done || e.Done) &&
-		(!f.ClientEnded || e.Sent.ClientEnded) &&
-		(!f.Missed || e.Missed())
-}
-
-func (f Filter) selectsPath(path string) bool {
-	if prefix, ok := strings.CutSuffix(f.Path, "*"); ok {
-		return strings.HasPrefix(path, prefix)
-	}
-	return f.Path == "" || f.Path == path
-}
-
-// A Journal keeps the latest requests. It is safe for concurrent use.
+// A Journal keeps the latest requests of a scope. It is safe for concurrent
+// use.
+//
+// It is a ring of slots without structure: what a request was is taken apart
+// when somebody asks. So a request costs little time, and the garbage collector
+// finds little to look at.
 type Journal struct {
-	mu       sync.Mutex
-	ring     []*record
-	first    int // index of the oldest
-	count    int
-	bytes    int64 // of bodies kept
+	scope    string
+	maxSlots int
 	maxBytes int64
-	seq      uint64
-	dropped  uint64
-	byStub   map[string][]*record
-	changed  chan struct{} // closed at a change, when somebody waits
+	observe  func(Entry)
+
+	mu      sync.Mutex
+	slots   []slot // the entry with number seq is at seq modulo its length
+	first   uint64 // number of the oldest entry kept
+	next    uint64 // number of the coming entry
+	bytes   int64  // of all blobs
+	dropped uint64
+	heads   []uint64      // latest entry of the stubs with a hash modulo the length
+	changed chan struct{} // closed at a change, when somebody waits
 }
 
-// record is an entry and the head it was parsed from, which is read only when
-// somebody asks.
-type record struct {
-	Entry
-	head []byte
+// A slot is one entry of the ring.
+type slot struct {
+	// blob is the decoded path, the head as it came, and the start of the body.
+	blob      []byte
+	path      int // length of the path
+	head      int // length of the head
+	bodyBytes int64
+	bodyError string
+	start     time.Time
+	duration  time.Duration
+	done      bool
+	stub      string
+	previous  uint64 // entry before this one of a stub with the same head
+	route     string
+	near      []NearStub
+	sent      Sent
 }
 
-func newJournal(entries int, bodyBytes int64) *Journal {
-	return &Journal{ring: make([]*record, entries), maxBytes: bodyBytes, byStub: map[string][]*record{}}
+func newJournal(scope string, opts Options) *Journal {
+	return &Journal{scope: scope, maxSlots: opts.JournalEntries, maxBytes: opts.JournalBytes, observe: opts.Observe, first: 1, next: 1}
 }
 
-// begin takes in a request whose answer starts now.
-func (j *Journal) begin(r *record) {
+func (j *Journal) at(seq uint64) *slot { return &j.slots[seq%uint64(len(j.slots))] }
+
+// keepBlob is the size up to which a slot keeps its memory for the next entry.
+const keepBlob = 512
+
+// begin takes in a request that has arrived, and gives its number. Without a
+// decision its body is still to come.
+func (j *Journal) begin(q *request, d *decision) uint64 {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.seq++
-	r.Seq = j.seq
-	for j.count == len(j.ring) || (j.count > 0 && j.bytes+int64(len(r.Body)) > j.maxBytes) {
-		j.dropOldest()
+	size := len(q.path) + len(q.head) + len(q.body)
+	j.makeRoom(size)
+	seq := j.next
+	j.next++
+	s := j.at(seq)
+	blob := s.blob[:0]
+	if cap(blob) < size {
+		blob = make([]byte, 0, size)
 	}
-	j.ring[(j.first+j.count)%len(j.ring)] = r
-	j.count++
-	j.bytes += int64(len(r.Body))
-	if r.Stub != "" {
-		j.byStub[r.Stub] = append(j.byStub[r.Stub], r)
+	blob = append(append(blob, q.path...), q.head...)
+	*s = slot{blob: blob, path: len(q.path), head: len(q.head), start: q.start, sent: Sent{Phase: PhaseReceiving}}
+	j.bytes += int64(len(blob))
+	if d != nil {
+		j.take(seq, q, d)
 	}
-	j.announce()
+	tell := j.announce(seq)
+	j.mu.Unlock()
+	tell()
+	return seq
 }
 
-func (j *Journal) dropOldest() {
-	oldest := j.ring[j.first]
-	j.ring[j.first] = nil
-	j.first = (j.first + 1) % len(j.ring)
-	j.count--
-	j.bytes -= int64(len(oldest.Body))
-	j.dropped++
-	if oldest.Stub == "" {
+// decided notes the body of a request and what answers it.
+func (j *Journal) decided(seq uint64, q *request, d *decision) {
+	j.mu.Lock()
+	if seq < j.first {
+		j.mu.Unlock()
 		return
 	}
-	// The oldest of all is the oldest of its stub.
-	if rest := j.byStub[oldest.Stub][1:]; len(rest) > 0 {
-		j.byStub[oldest.Stub] = rest
-	} else {
-		delete(j.byStub, oldest.Stub)
+	j.take(seq, q, d)
+	for j.bytes > j.maxBytes && j.first < seq {
+		j.dropOldest()
+	}
+	tell := j.announce(seq)
+	j.mu.Unlock()
+	tell()
+}
+
+func (j *Journal) take(seq uint64, q *request, d *decision) {
+	s := j.at(seq)
+	if size := len(s.blob) + len(q.body); cap(s.blob) < size {
+		s.blob = append(make([]byte, 0, size), s.blob...)
+	}
+	s.blob = append(s.blob, q.body...)
+	j.bytes += int64(len(q.body))
+	s.bodyBytes = q.bodyBytes
+	if q.bodyErr != nil {
+		s.bodyError = q.bodyErr.Error()
+	}
+	s.stub, s.route, s.near = d.stub, d.route, d.near
+	s.sent = q.sent
+	j.chain(seq)
+}
+
+var stubHash = maphash.MakeSeed()
+
+// head is the place of a stub's latest entry.
+func (j *Journal) head(stub string) *uint64 {
+	return &j.heads[maphash.String(stubHash, stub)%uint64(len(j.heads))]
+}
+
+// chain makes an entry the latest one of its stub.
+func (j *Journal) chain(seq uint64) {
+	if s := j.at(seq); s.stub != "" {
+		head := j.head(s.stub)
+		s.previous, *head = *head, seq
+	}
+}
+
+// progress notes how far an answer has got.
+func (j *Journal) progress(seq uint64, sent Sent) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if seq >= j.first {
+		j.at(seq).sent = sent
+		j.wake()
 	}
 }
 
 // finish notes what became of a request.
-func (j *Journal) finish(r *record, sent Sent) {
+func (j *Journal) finish(seq uint64, sent Sent) {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	r.Sent, r.Done, r.Duration = sent, true, time.Since(r.Time)
-	j.announce()
+	if seq < j.first {
+		j.mu.Unlock()
+		return
+	}
+	s := j.at(seq)
+	s.sent, s.done, s.duration = sent, true, time.Since(s.start)
+	tell := j.announce(seq)
+	j.mu.Unlock()
+	tell()
 }
 
-func (j *Journal) announce() {
+// makeRoom makes place for one more entry of n bytes.
+func (j *Journal) makeRoom(n int) {
+	for j.first < j.next && j.bytes+int64(n) > j.maxBytes {
+		j.dropOldest()
+	}
+	count := int(j.next - j.first)
+	switch {
+	case count < len(j.slots):
+	case count == j.maxSlots:
+		j.dropOldest()
+	default:
+		grown := make([]slot, min(max(2*count, 64), j.maxSlots))
+		for seq := j.first; seq < j.next; seq++ {
+			grown[seq%uint64(len(grown))] = *j.at(seq)
+		}
+		j.slots, j.heads = grown, make([]uint64, len(grown))
+		for seq := j.first; seq < j.next; seq++ {
+			j.chain(seq)
+		}
+	}
+}
+
+func (j *Journal) dropOldest() {
+	s := j.at(j.first)
+	j.bytes -= int64(len(s.blob))
+	if cap(s.blob) > keepBlob {
+		s.blob = nil
+	}
+	j.first++
+	j.dropped++
+}
+
+// wake tells those who wait that an entry has changed.
+func (j *Journal) wake() {
 	if j.changed != nil {
 		close(j.changed)
 		j.changed = nil
 	}
+}
+
+// announce is wake; what it returns tells the observer, who may use the
+// journal, and is called without the lock.
+func (j *Journal) announce(seq uint64) (tell func()) {
+	j.wake()
+	if j.observe == nil {
+		return func() {}
+	}
+	e := j.entry(j.at(seq), seq)
+	return func() { j.observe(e) }
+}
+
+// entry takes a slot apart.
+func (j *Journal) entry(s *slot, seq uint64) Entry {
+	line, fields, _ := bytes.Cut(s.blob[s.path:s.path+s.head], []byte("\n"))
+	method, rest, _ := strings.Cut(strings.TrimRight(string(line), "\r"), " ")
+	target, proto, _ := strings.Cut(rest, " ")
+	return Entry{
+		Seq: seq, Scope: j.scope, Time: s.start,
+		Method: method, Target: target, Proto: proto,
+		Path: string(s.blob[:s.path]), Header: parseFields(fields),
+		Body: append([]byte(nil), s.blob[s.path+s.head:]...), BodyBytes: s.bodyBytes, BodyError: s.bodyError,
+		Stub: s.stub, Route: s.route, Near: s.near,
+		Done: s.done, Duration: s.duration, Sent: s.sent,
+	}
+}
+
+func (s *slot) hasMethod(method string) bool {
+	rest, ok := bytes.CutPrefix(s.blob[s.path:], []byte(method))
+	return ok && bytes.HasPrefix(rest, []byte(" "))
 }
 
 // Entries gives the selected entries, oldest first. With a stub id in the
@@ -193,22 +237,20 @@ func (j *Journal) Entries(f Filter) []Entry {
 
 func (j *Journal) entries(f Filter) []Entry {
 	var list []Entry
-	take := func(r *record) {
-		if f.selects(&r.Entry) {
-			if r.head != nil {
-				r.Header, r.head = parseHead(r.head), nil
+	first := max(j.first, f.After+1)
+	if f.Stub != "" && len(j.heads) > 0 {
+		for seq := *j.head(f.Stub); seq >= first; seq = j.at(seq).previous {
+			if s := j.at(seq); f.selects(s) {
+				list = append(list, j.entry(s, seq))
 			}
-			list = append(list, r.Entry)
 		}
-	}
-	if f.Stub != "" {
-		for _, r := range j.byStub[f.Stub] {
-			take(r)
-		}
+		slices.Reverse(list)
 		return list
 	}
-	for i := range j.count {
-		take(j.ring[(j.first+i)%len(j.ring)])
+	for seq := first; seq < j.next; seq++ {
+		if s := j.at(seq); f.selects(s) {
+			list = append(list, j.entry(s, seq))
+		}
 	}
 	return list
 }
@@ -217,7 +259,7 @@ func (j *Journal) entries(f Filter) []Entry {
 func (j *Journal) Last() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.seq
+	return j.next - 1
 }
 
 // Dropped is how many entries had to make room for later ones.
@@ -231,9 +273,8 @@ func (j *Journal) Dropped() uint64 {
 func (j *Journal) Clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	clear(j.ring)
-	clear(j.byStub)
-	j.first, j.count, j.bytes, j.dropped = 0, 0, 0, 0
+	j.slots, j.heads = nil, nil
+	j.first, j.bytes, j.dropped = j.next, 0, 0
 }
 
 // Wait returns the selected entries once there are at least n of them. When

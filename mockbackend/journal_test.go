@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -87,7 +89,7 @@ func TestJournalFilters(t *testing.T) {
 }
 
 func TestJournalIsBounded(t *testing.T) {
-	srv := start(t, mockbackend.Options{JournalEntries: 3, JournalBytes: 10})
+	srv := start(t, mockbackend.Options{JournalEntries: 3, JournalBytes: 10_000})
 	client := newClient(t)
 	a := add(t, srv, `{"match":{"path":"/a"},"respond":{}}`)
 	b := add(t, srv, `{"match":{"path":"/b"},"respond":{}}`)
@@ -108,11 +110,11 @@ func TestJournalIsBounded(t *testing.T) {
 		call(t, client, "GET", srv.URL()+"/b", "")
 	}
 	check(1, 2, 1)
-	call(t, client, "POST", srv.URL()+"/b", "12345678")
+	call(t, client, "POST", srv.URL()+"/b", strings.Repeat("8", 8000))
 	check(0, 3, 2)
-	call(t, client, "POST", srv.URL()+"/a", "123")
+	call(t, client, "POST", srv.URL()+"/a", strings.Repeat("3", 3000))
 	check(1, 0, 5)
-	call(t, client, "POST", srv.URL()+"/b", "1234567")
+	call(t, client, "POST", srv.URL()+"/b", strings.Repeat("7", 6000))
 	check(1, 1, 5)
 	srv.Journal().Clear()
 	check(0, 0, 0)
@@ -158,5 +160,107 @@ func TestCasesSideBySide(t *testing.T) {
 	wg.Wait()
 	if got := srv.Journal().Dropped(); got != 120 {
 		t.Errorf("dropped %d, want 120 of 320", got)
+	}
+}
+
+// A request is in the journal when its head is, and stays in flight while its
+// body stalls.
+func TestJournalShowsWhatArrives(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	id := add(t, srv, `{"match":{"path":"/a","body":{"text":"0123456789"}},"respond":{"text":"hi"}}`)
+	conn := dial(t, srv, "POST /a HTTP/1.1\r\nHost: mock\r\nContent-Length: 10\r\n\r\n012")
+	e := wait(t, srv, mockbackend.Filter{InFlight: true, Path: "/a"}, 1)[0]
+	if e.Method != "POST" || len(e.Header) != 2 || e.Sent.Phase != mockbackend.PhaseReceiving || e.Missed() || e.Stub != "" {
+		t.Errorf("on arrival: %+v", e)
+	}
+	if got := srv.Journal().Entries(mockbackend.Filter{Missed: true}); len(got) != 0 {
+		t.Errorf("a miss before it is decided: %+v", got)
+	}
+	if _, err := io.WriteString(conn, "3456789"); err != nil {
+		t.Fatal(err)
+	}
+	e = wait(t, srv, mockbackend.Filter{Stub: id, Done: true}, 1)[0]
+	if string(e.Body) != "0123456789" || e.BodyBytes != 10 || e.Sent.Phase != mockbackend.PhaseComplete || e.BodyError != "" {
+		t.Errorf("in the end: %+v", e)
+	}
+	if got := srv.Journal().Entries(mockbackend.Filter{InFlight: true}); len(got) != 0 {
+		t.Errorf("still in flight: %+v", got)
+	}
+}
+
+func TestJournalTellsWhyABodyEnds(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	conn := dial(t, srv, "POST /status/200 HTTP/1.1\r\nHost: mock\r\nContent-Length: 10\r\n\r\n012")
+	wait(t, srv, mockbackend.Filter{InFlight: true}, 1)
+	conn.Close()
+	e := wait(t, srv, mockbackend.Filter{Done: true}, 1)[0]
+	if string(e.Body) != "012" || e.BodyBytes != 3 || e.BodyError != "unexpected EOF" || !e.Sent.ClientEnded {
+		t.Errorf("the journal has %+v", e)
+	}
+}
+
+// A client that does not read is seen: the answer is in its body.
+func TestJournalShowsASlowReader(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	conn := dial(t, srv, get("/bytes/50000000"))
+	e := wait(t, srv, mockbackend.Filter{InFlight: true, Status: 200}, 1)[0]
+	if e.Sent.Phase != mockbackend.PhaseBody {
+		t.Errorf("the journal has %+v", e.Sent)
+	}
+	conn.Close()
+	e = wait(t, srv, mockbackend.Filter{Done: true}, 1)[0]
+	if !e.Sent.ClientEnded || e.Sent.Phase != mockbackend.PhaseBody || e.Sent.BodyBytes >= 50_000_000 {
+		t.Errorf("the journal has %+v", e.Sent)
+	}
+}
+
+// The observer is told of each step, may use the journal, and sees every scope.
+func TestObserve(t *testing.T) {
+	var mu sync.Mutex
+	var seen []string
+	var srv *mockbackend.Server
+	srv = start(t, mockbackend.Options{Observe: func(e mockbackend.Entry) {
+		srv.Journal().Last()
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, fmt.Sprintf("%s %s %s %s %t", e.Scope, e.Method, e.Path, e.Sent.Phase, e.Done))
+	}})
+	call(t, newClient(t), "GET", srv.URL()+"/status/204", "")
+	wait(t, srv, mockbackend.Filter{Done: true}, 1)
+	scope := srv.Scope("s")
+	call(t, newClient(t), "POST", scope.URL()+"/orders", "{}")
+	wait(t, scope, mockbackend.Filter{Done: true}, 1)
+	want := []string{
+		" GET /status/204 before-status false", " GET /status/204 complete true",
+		"s POST /orders receiving false", "s POST /orders before-status false", "s POST /orders complete true",
+	}
+	// The last call may still be under way.
+	for done := false; !done; runtime.Gosched() {
+		mu.Lock()
+		done = len(seen) >= len(want) || t.Context().Err() != nil
+		mu.Unlock()
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("the observer saw (-want +got):\n%s", diff)
+	}
+}
+
+// An entry that had to make room while its answer is on its way is not an other
+// one's when the answer ends.
+func TestJournalDropsWhatIsInFlight(t *testing.T) {
+	srv := start(t, mockbackend.Options{JournalEntries: 2})
+	client := newClient(t)
+	conn := dial(t, srv, get("/fault/stall-before-headers"))
+	wait(t, srv, mockbackend.Filter{Path: "/fault/*"}, 1)
+	for range 2 {
+		call(t, client, "GET", srv.URL()+"/status/204", "")
+	}
+	conn.Close()
+	call(t, client, "GET", srv.URL()+"/status/200", "")
+	entries := wait(t, srv, mockbackend.Filter{Done: true}, 2)
+	if len(entries) != 2 || entries[0].Sent.Status != 204 || entries[1].Sent.Status != 200 || srv.Journal().Dropped() != 2 {
+		t.Errorf("%d dropped, left are %+v", srv.Journal().Dropped(), entries)
 	}
 }

@@ -3,9 +3,11 @@ package mockbackend_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +18,16 @@ import (
 	"example.com/touchstone/schemas"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		if err := beServer(role); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // patience is how long a test waits for what must happen.
 const patience = 30 * time.Second
@@ -35,13 +46,18 @@ func start(t testing.TB, opts mockbackend.Options) *mockbackend.Server {
 	return srv
 }
 
+func mustStub(t testing.TB, text string) schemas.Stub {
+	t.Helper()
+	s, err := mockbackend.DecodeStub([]byte(text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return s
+}
+
 func add(t testing.TB, srv *mockbackend.Server, stub string) string {
 	t.Helper()
-	s, err := mockbackend.DecodeStub([]byte(stub))
-	if err != nil {
-		t.Fatalf("%s: %v", stub, err)
-	}
-	id, err := srv.Add(s)
+	id, err := srv.Add(mustStub(t, stub))
 	if err != nil {
 		t.Fatalf("%s: %v", stub, err)
 	}
@@ -73,7 +89,9 @@ func call(t testing.TB, client *http.Client, method, url, body string, headers .
 		t.Fatal(err)
 	}
 	for i := 0; i < len(headers); i += 2 {
-		req.Header.Add(headers[i], headers[i+1])
+		if req.Header.Add(headers[i], headers[i+1]); headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -132,7 +150,7 @@ func readHead(t testing.TB, r *bufio.Reader) string {
 	}
 }
 
-func wait(t testing.TB, srv *mockbackend.Server, f mockbackend.Filter, n int) []mockbackend.Entry {
+func wait(t testing.TB, srv waiter, f mockbackend.Filter, n int) []mockbackend.Entry {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -141,6 +159,11 @@ func wait(t testing.TB, srv *mockbackend.Server, f mockbackend.Filter, n int) []
 		t.Fatal(err)
 	}
 	return entries
+}
+
+// A waiter is a server, a scope or a journal.
+type waiter interface {
+	Wait(context.Context, mockbackend.Filter, int) ([]mockbackend.Entry, error)
 }
 
 func text(s string) *schemas.StubResponse { return &schemas.StubResponse{Text: &s} }

@@ -180,8 +180,8 @@ func TestAddRefuses(t *testing.T) {
 		{"/respond/file", "no directory", schemas.Stub{Respond: &schemas.StubResponse{File: "main_test.go"}}},
 		{"/respond/omit/0", "Server", schemas.Stub{Respond: &schemas.StubResponse{Omit: []string{"Server"}}}},
 		{"/respond/interim/0/status", "101", schemas.Stub{Respond: &schemas.StubResponse{Interim: []schemas.StubInterim{{Status: 101}}}}},
-		{"/respond/delay/ms", "negative", schemas.Stub{Respond: &schemas.StubResponse{Delay: &schemas.StubDelay{Ms: -1}}}},
-		{"/respond/fault/kind", "known are close-before-headers, drip", schemas.Stub{Respond: &schemas.StubResponse{Fault: &schemas.StubFault{Kind: "x"}}}},
+		{"/respond/delay/ms", "is -1; give 0 to 3600000", schemas.Stub{Respond: &schemas.StubResponse{Delay: &schemas.StubDelay{Ms: -1}}}},
+		{"/respond/fault/kind", "known are close-before-headers, compressed-bomb", schemas.Stub{Respond: &schemas.StubResponse{Fault: &schemas.StubFault{Kind: "x"}}}},
 		{"/respond/fault/afterBytes", "takes kind, bytes", schemas.Stub{Respond: &schemas.StubResponse{Fault: &schemas.StubFault{Kind: "garbage", AfterBytes: &zero}}}},
 		{"/respond/fault/bytes", "negative", schemas.Stub{Respond: &schemas.StubResponse{Fault: &schemas.StubFault{Kind: "garbage", Bytes: -1}}}},
 	} {

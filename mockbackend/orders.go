@@ -247,7 +247,7 @@ func (o *orders) create(q *request) *reply {
 	o.next++
 	in.apply(&made)
 	o.byID[made.ID] = made
-	return jsonReply(http.StatusCreated, made, schemas.StubHeader{Name: "Location", Value: fmt.Sprintf("/orders/%d", made.ID)})
+	return jsonReply(http.StatusCreated, made, schemas.StubHeader{Name: "Location", Value: fmt.Sprintf("%s/orders/%d", q.base, made.ID)})
 }
 
 func (o *orders) update(q *request, id int) *reply {

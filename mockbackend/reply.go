@@ -1,6 +1,7 @@
 package mockbackend
 
 import (
+	"context"
 	"fmt"
 	"mime"
 	"net/http"
@@ -8,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+	"sync"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -17,62 +18,78 @@ import (
 
 // A reply is an answer made ready to send.
 type reply struct {
-	status  int
-	headers schemas.StubHeaders
-	body    []byte
-	omit    []string
-	interim []schemas.StubInterim
-	delay   time.Duration
-	fault   *schemas.StubFault
+	status int
+	body   []byte
+	// polite are the headers as net/http takes them, a list because that is
+	// faster than a map and easier on the garbage collector.
+	polite []politeField
+	few    [3]politeField // the array of polite, where it is large enough
+	delay  *delay
+	fault  *schemas.StubFault
+	// play, where set, sends the answer: the model's, which come in pieces.
+	play func(ctx context.Context, w http.ResponseWriter, q *request)
 	// impolite is the JSON Pointer and the reason why net/http would not send
 	// the reply as it is; nil when it does.
 	impolite *InvalidStubError
-	// polite are the headers as net/http takes them.
-	polite http.Header
+	template *replyTemplate // makes the reply that is sent; nil: this one is
+	interim  []schemas.StubInterim
+	headers  schemas.StubHeaders
+	omit     []string
+	raw      bool
+}
+
+type politeField struct {
+	name   string
+	values []string
 }
 
 // fileReader reads a file body.
 type fileReader func(name string) ([]byte, error)
 
-// compileReply checks one response. at is its JSON Pointer.
-func compileReply(in schemas.StubResponse, at string, files fileReader) (*reply, error) {
-	r := &reply{status: in.Status, headers: slices.Clone(in.Headers), omit: in.Omit, interim: in.Interim, fault: in.Fault}
+// compile checks one response. at is its JSON Pointer, names are the segments
+// that the path of its stub names.
+func (r *reply) compile(in schemas.StubResponse, at string, names []string, files fileReader) error {
+	*r = reply{status: in.Status, headers: slices.Clone(in.Headers), omit: in.Omit, raw: in.Raw, interim: in.Interim, fault: in.Fault}
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
 	if r.status < 200 || r.status > 999 {
-		return nil, invalid(at+"/status", "is %d; a final status has 200 to 999, 1xx go into interim", r.status)
+		return invalid(at+"/status", "is %d; a final status has 200 to 999, 1xx go into interim", r.status)
 	}
 	contentType, err := r.compileBody(in, at, files)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if contentType != "" && !r.omits("Content-Type") && !hasHeader(r.headers, "Content-Type") {
 		r.headers = append(r.headers, schemas.StubHeader{Name: "Content-Type", Value: contentType})
 	}
 	for i, name := range in.Omit {
 		if !slices.Contains(automaticHeaders, name) {
-			return nil, invalid(fmt.Sprintf("%s/omit/%d", at, i), "%q is not added by itself; give one of %s", name, strings.Join(automaticHeaders, ", "))
+			return invalid(fmt.Sprintf("%s/omit/%d", at, i), "%q is not added by itself; give one of %s", name, strings.Join(automaticHeaders, ", "))
 		}
 	}
 	for i, interim := range in.Interim {
 		if interim.Status < 100 || interim.Status > 199 || interim.Status == http.StatusSwitchingProtocols {
-			return nil, invalid(fmt.Sprintf("%s/interim/%d/status", at, i), "is %d; give 100 to 199, but not 101, which ends HTTP", interim.Status)
+			return invalid(fmt.Sprintf("%s/interim/%d/status", at, i), "is %d; give 100 to 199, but not 101, which ends HTTP", interim.Status)
 		}
 	}
 	if in.Delay != nil {
-		if in.Delay.Ms < 0 {
-			return nil, invalid(at+"/delay/ms", "is negative")
+		if r.delay, err = compileDelay(*in.Delay, at+"/delay"); err != nil {
+			return err
 		}
-		r.delay = time.Duration(in.Delay.Ms) * time.Millisecond
 	}
 	if in.Fault != nil {
 		if err := checkFault(*in.Fault, at+"/fault"); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	r.prepare(in.Raw, at)
-	return r, nil
+	if in.Template {
+		if err := r.compileTemplate(in, names, at); err != nil {
+			return err
+		}
+	}
+	r.prepare(at)
+	return nil
 }
 
 var automaticHeaders = []string{"Content-Type", "Content-Length", "Date", "Connection"}
@@ -113,7 +130,7 @@ func newReply(status int, contentType string, body []byte, headers ...schemas.St
 		headers = append(headers, schemas.StubHeader{Name: "Content-Type", Value: contentType})
 	}
 	r := &reply{status: status, headers: headers, body: body}
-	r.prepare(false, "")
+	r.prepare("")
 	return r
 }
 
@@ -130,30 +147,63 @@ func bodyForbidden(status int) bool {
 }
 
 // prepare decides whether net/http can send the reply as it is.
-func (r *reply) prepare(raw bool, at string) {
+func (r *reply) prepare(at string) {
 	switch {
-	case raw:
+	case r.raw:
 		r.refuse(at+"/raw", "asks for exact bytes")
 	case r.status == http.StatusResetContent && len(r.body) > 0, bodyForbidden(r.status) && len(r.body) > 0:
 		r.refuse(at+"/status", "%d has a body", r.status)
 	case r.omits("Content-Length") && !bodyForbidden(r.status):
 		r.refuse(at+"/omit", "leaves Content-Length out")
 	}
-	r.polite = make(http.Header, len(r.headers)+2)
-	r.checkHeaders(r.headers, at+"/headers", r.polite)
+	polite := make(http.Header, len(r.headers)+2)
+	r.checkHeaders(r.headers, at+"/headers", polite)
 	for i, interim := range r.interim {
 		r.checkHeaders(interim.Headers, fmt.Sprintf("%s/interim/%d/headers", at, i), http.Header{})
 	}
 	// A nil value keeps net/http from adding the header, or guessing it.
 	for _, name := range []string{"Content-Type", "Date"} {
 		wanted := name == "Date" && !r.omits(name) && !hasHeader(r.headers, name)
-		if _, listed := r.polite[name]; !listed && !wanted {
-			r.polite[name] = nil
+		if _, listed := polite[name]; !listed && !wanted {
+			polite[name] = nil
 		}
 	}
 	if !bodyForbidden(r.status) {
-		r.polite["Content-Length"] = []string{strconv.Itoa(len(r.body))}
+		polite["Content-Length"] = []string{strconv.Itoa(len(r.body))}
 	}
+	r.polite = r.few[:0]
+	for name, values := range polite {
+		r.polite = append(r.polite, politeField{name, shared(values)})
+	}
+}
+
+// sharedValues are header values that many replies have, such as media types
+// and lengths: thousands of stubs are thousands of objects less for the garbage
+// collector.
+var sharedValues struct {
+	sync.Mutex
+	lists map[string][]string
+}
+
+const maxShared = 1000
+
+// shared gives a list that is equal to values, which nobody may change.
+func shared(values []string) []string {
+	if len(values) != 1 {
+		return values
+	}
+	sharedValues.Lock()
+	defer sharedValues.Unlock()
+	if list, ok := sharedValues.lists[values[0]]; ok {
+		return list
+	}
+	if sharedValues.lists == nil {
+		sharedValues.lists = map[string][]string{}
+	}
+	if len(sharedValues.lists) < maxShared {
+		sharedValues.lists[values[0]] = values
+	}
+	return values
 }
 
 // refuse notes the first thing that net/http would not send.
@@ -193,8 +243,9 @@ func (r *reply) checkHeaders(list schemas.StubHeaders, at string, dst http.Heade
 	}
 }
 
-// send answers over net/http and says how many bytes of body it wrote.
-func (r *reply) send(w http.ResponseWriter, headOnly bool) (int64, error) {
+// fill sends the interim answers over net/http and sets the headers of the
+// final one.
+func (r *reply) fill(w http.ResponseWriter) {
 	header := w.Header()
 	for _, interim := range r.interim {
 		for _, h := range interim.Headers {
@@ -203,9 +254,14 @@ func (r *reply) send(w http.ResponseWriter, headOnly bool) (int64, error) {
 		w.WriteHeader(interim.Status)
 		clear(header)
 	}
-	for name, values := range r.polite {
-		header[name] = values
+	for _, f := range r.polite {
+		header[f.name] = f.values
 	}
+}
+
+// send answers over net/http and says how many bytes of body it wrote.
+func (r *reply) send(w http.ResponseWriter, headOnly bool) (int64, error) {
+	r.fill(w)
 	w.WriteHeader(r.status)
 	if len(r.body) == 0 || headOnly {
 		return 0, nil

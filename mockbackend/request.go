@@ -4,23 +4,36 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"example.com/touchstone/schemas"
 )
 
-// A request is one received request, with its body read.
+// A request is one received request and how far the answer to it has got.
 type request struct {
 	*http.Request
+	scope  *Scope
+	start  time.Time
+	seq    uint64   // in the journal
+	taken  net.Conn // the connection, when it was taken over
+	sent   Sent
+	base   string // prefix of the path that named the scope
 	target string // as sent
-	path   string // canonical, see canonicalPath
+	path   string // without base, canonical, see canonicalPath
+	head   []byte // as it came, or as if it had
 	body   []byte
 	// bodyBytes is the true length of the body, of which body is the start.
 	bodyBytes int64
+	bodyErr   error // why the body broke off
 
 	query     url.Values
 	json      any
@@ -30,25 +43,79 @@ type request struct {
 
 var errBodyCut = errors.New("it is longer than what the journal keeps")
 
-// readRequest reads the body of r to its end and keeps the first limit bytes.
-// A body that breaks off is no error: what came is what is recorded.
-func readRequest(r *http.Request, limit int64) *request {
-	q := &request{Request: r, target: r.RequestURI}
+var requests = sync.Pool{New: func() any { return &request{} }}
+
+// maxPooled bounds the buffers that are kept from one request to the next.
+const maxPooled = 64 << 10
+
+// newRequest takes in the head of a request, whose scope is still to be found.
+// The caller releases the request when nothing uses it any more.
+func newRequest(r *http.Request) *request {
+	q := requests.Get().(*request)
+	q.Request, q.target, q.start = r, r.RequestURI, time.Now()
 	if q.target == "" { // a client's request, from the socketless transport
 		q.target = r.URL.RequestURI()
 	}
-	path := r.URL.EscapedPath()
-	if strings.HasPrefix(q.target, "/") {
-		path, _, _ = strings.Cut(q.target, "?")
+	path := q.target
+	if strings.HasPrefix(path, "/") {
+		path, _, _ = strings.Cut(path, "?")
+	} else {
+		path = r.URL.EscapedPath()
 	}
-	q.path = canonicalPath(path)
-	if r.Body != nil && r.Body != http.NoBody {
-		var kept bytes.Buffer
-		n, _ := io.Copy(&kept, io.LimitReader(r.Body, limit))
-		rest, _ := io.Copy(io.Discard, r.Body)
-		q.body, q.bodyBytes = kept.Bytes(), n+rest
+	if q.path = canonicalPath(path); q.path == "" {
+		q.path = "/"
 	}
 	return q
+}
+
+// release gives the memory of a request back.
+func (q *request) release() {
+	head, body := q.head[:0], q.body[:0]
+	if cap(head)+cap(body) > maxPooled {
+		head, body = nil, nil
+	}
+	*q = request{head: head, body: body}
+	requests.Put(q)
+}
+
+// rebuildHead makes up the head of a request that did not come as HTTP/1 over a
+// connection of ours.
+func (q *request) rebuildHead() {
+	q.head = fmt.Appendf(q.head[:0], "%s %s %s\r\n", q.Method, q.target, q.Proto)
+	fields := sortedHeaders(q.Header)
+	if q.Host != "" {
+		fields = slices.Insert(fields, 0, schemas.StubHeader{Name: "Host", Value: q.Host})
+	}
+	for _, h := range fields {
+		q.head = append(q.head, h.Name+": "+h.Value+"\r\n"...)
+	}
+}
+
+// reach notes in the journal how far the answer has got.
+func (q *request) reach(phase string) {
+	q.sent.Phase = phase
+	q.scope.journal.progress(q.seq, q.sent)
+}
+
+// wrote notes that n more bytes of the body are out.
+func (q *request) wrote(n int) {
+	q.sent.BodyBytes += int64(n)
+	q.scope.journal.progress(q.seq, q.sent)
+}
+
+func (q *request) hasBody() bool { return q.Body != nil && q.Body != http.NoBody }
+
+// readBody reads the body to its end and keeps the first limit bytes. A body
+// that breaks off is no error: what came is what is recorded.
+func (q *request) readBody(limit int64) {
+	kept := bytes.NewBuffer(q.body[:0])
+	q.bodyBytes, q.bodyErr = io.Copy(kept, io.LimitReader(q.Body, limit))
+	q.body = kept.Bytes()
+	if q.bodyErr == nil {
+		var rest int64
+		rest, q.bodyErr = io.Copy(io.Discard, q.Body)
+		q.bodyBytes += rest
+	}
 }
 
 // canonicalPath gives the path with every segment percent-decoded, apart from
@@ -66,7 +133,13 @@ func canonicalPath(path string) string {
 	return strings.Join(segments, "/")
 }
 
-var canonicalEscaper = strings.NewReplacer("%", "%25", "/", "%2F")
+var (
+	canonicalEscaper   = strings.NewReplacer("%", "%25", "/", "%2F")
+	canonicalUnescaper = strings.NewReplacer("%25", "%", "%2F", "/")
+)
+
+// plainSegment gives the text of a segment of a canonical path.
+func plainSegment(s string) string { return canonicalUnescaper.Replace(s) }
 
 func (q *request) queryValues() url.Values {
 	if q.query == nil {
@@ -103,13 +176,8 @@ func decodeJSON(data []byte) (any, error) {
 
 // sortedHeaders is the second best to the order on the wire.
 func sortedHeaders(h http.Header) schemas.StubHeaders {
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var list schemas.StubHeaders
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, value := range h[name] {
 			list = append(list, schemas.StubHeader{Name: name, Value: value})
 		}

@@ -26,11 +26,17 @@ var readyRoutes = map[string]func(q *request, arg string) *reply{
 // route answers from the ready-made routes and the sample API; nil when the
 // path is none of theirs.
 func (s *Server) route(q *request) (*reply, string) {
+	if q.path == "/" {
+		return guide(q), "guide"
+	}
+	if r := routeModel(q); r != nil {
+		return r, "model"
+	}
 	name, arg, _ := strings.Cut(strings.TrimPrefix(q.path, "/"), "/")
 	if route, ok := readyRoutes[name]; ok && arg != "" && !strings.Contains(arg, "/") {
 		return route(q, arg), name
 	}
-	return s.orders.answer(q)
+	return q.scope.orders.answer(q)
 }
 
 // bodyStyles are the bodies of /status/{code}?body=.
@@ -61,8 +67,14 @@ var bodyStyles = map[string]func(status int, text string) (contentType string, b
 
 func routeStatus(q *request, arg string) *reply {
 	status, err := strconv.Atoi(arg)
-	if err != nil || status < 200 || status > 999 {
-		return problem(http.StatusBadRequest, fmt.Sprintf("%q is not a final status; give a number from 200 to 999.", arg), nil)
+	if err != nil || status < 100 || status > 999 || status == http.StatusSwitchingProtocols {
+		return problem(http.StatusBadRequest, fmt.Sprintf("%q is not a status to answer with; give a number from 100 to 999, but not 101, which ends HTTP.", arg), nil)
+	}
+	if status < 200 {
+		// An interim answer is followed by a final one (RFC 9110, section 15.2).
+		r := newReply(http.StatusOK, "application/json", mustJSON(ordered{{"interim", status}}))
+		r.interim = []schemas.StubInterim{{Status: status}}
+		return r
 	}
 	style := q.queryValues().Get("body")
 	if style == "" {
@@ -82,7 +94,7 @@ func routeStatus(q *request, arg string) *reply {
 	var headers schemas.StubHeaders
 	switch {
 	case status >= 300 && status < 400 && status != http.StatusNotModified:
-		headers = schemas.StubHeaders{{Name: "Location", Value: "/orders/1"}}
+		headers = schemas.StubHeaders{{Name: "Location", Value: q.base + "/orders/1"}}
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
 		headers = schemas.StubHeaders{{Name: "Retry-After", Value: "3"}}
 	case status == http.StatusUnauthorized:
@@ -125,14 +137,25 @@ func routeDelay(_ *request, arg string) *reply {
 		return problem(http.StatusBadRequest, fmt.Sprintf("%q is not a delay; give milliseconds from 0 to %d.", arg, maxRouteDelay.Milliseconds()), nil)
 	}
 	r := newReply(http.StatusOK, "application/json", mustJSON(ordered{{"delayMs", ms}}))
-	r.delay = milliseconds(ms)
+	r.delay = fixedDelay(milliseconds(ms))
 	return r
 }
 
+// routeFault answers with a fault, or sends the client to the listener that has
+// it.
 func routeFault(q *request, arg string) *reply {
+	if _, ok := listenerKinds[arg]; ok {
+		base, err := q.scope.server.FaultyURL(arg)
+		if err != nil {
+			return problem(http.StatusNotImplemented, err.Error(), nil)
+		}
+		location := schemas.StubHeader{Name: "Location", Value: base + q.base + "/status/200"}
+		return jsonReply(http.StatusTemporaryRedirect, ordered{{"fault", arg}, {"about", listenerKinds[arg].about}, {"url", base}}, location)
+	}
 	if _, ok := faultKinds[arg]; !ok {
-		return problem(http.StatusNotFound, fmt.Sprintf("The fault kind %q is not known; known are %s.", arg, faultNames()),
-			map[string]any{"known": slices.Sorted(maps.Keys(faultKinds))})
+		known := slices.Sorted(maps.Keys(faultKinds))
+		known = append(known, slices.Sorted(maps.Keys(listenerKinds))...)
+		return problem(http.StatusNotFound, fmt.Sprintf("The fault kind %q is not known; known are %s.", arg, strings.Join(known, ", ")), map[string]any{"known": known})
 	}
 	fault := &schemas.StubFault{Kind: arg}
 	for name, values := range q.queryValues() {

@@ -1,6 +1,7 @@
 package mockbackend_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -40,6 +41,18 @@ func TestStatusRoute(t *testing.T) {
 			t.Errorf("%s: %s %s", tt.path, got.header.Get("Content-Type"), got.body)
 		}
 	}
+	for status := 100; status < 200; status++ {
+		if status == http.StatusSwitchingProtocols {
+			continue
+		}
+		conn := bufio.NewReader(dial(t, srv, get(fmt.Sprintf("/status/%d", status))))
+		if line := readHead(t, conn); !strings.HasPrefix(line, fmt.Sprintf("HTTP/1.1 %d ", status)) {
+			t.Errorf("/status/%d begins with %q", status, line)
+		}
+		if line := readHead(t, conn); !strings.HasPrefix(line, "HTTP/1.1 200 OK\r\n") {
+			t.Errorf("/status/%d goes on with %q", status, line)
+		}
+	}
 	if got := rawGet(t, srv, "/status/204?body=plain"); !strings.HasSuffix(got, "\r\n\r\nThe mock backend was asked for this status.") {
 		t.Errorf("a body after 204 was asked for: %q", got)
 	}
@@ -73,12 +86,13 @@ func TestRoutesRefuse(t *testing.T) {
 		says   string
 	}{
 		{"/leak/x", 404, "known are stack-frame, exception-type"},
-		{"/fault/x", 404, "known are close-before-headers, drip"},
+		{"/fault/x", 404, "known are close-before-headers, compressed-bomb"},
 		{"/fault/drip?speed=1", 400, "known are afterBytes"},
 		{"/fault/drip?afterBytes=1", 400, "takes kind, bytes, intervalMs"},
 		{"/fault/drip?bytes=x", 400, "not a number"},
-		{"/status/x", 400, "from 200 to 999"},
-		{"/status/199", 400, "from 200 to 999"},
+		{"/status/x", 400, "from 100 to 999"},
+		{"/status/99", 400, "from 100 to 999"},
+		{"/status/101", 400, "not 101, which ends HTTP"},
 		{"/status/400?body=x", 400, "known are empty, envelope"},
 		{"/delay/x", 400, "from 0 to 3600000"},
 		{"/delay/3600001", 400, "from 0 to 3600000"},
@@ -109,10 +123,13 @@ func TestDelayAndBytesRoutes(t *testing.T) {
 func TestFaultRoutes(t *testing.T) {
 	srv := start(t, mockbackend.Options{})
 	kinds := mockbackend.FaultKinds()
-	if len(kinds) != 11 {
+	if len(kinds) != 23 {
 		t.Errorf("%d kinds", len(kinds))
 	}
 	for kind := range kinds {
+		if strings.HasPrefix(kind, "http2-") {
+			continue // refused on this connection
+		}
 		conn := dial(t, srv, get("/fault/"+kind))
 		wait(t, srv, mockbackend.Filter{Path: "/fault/" + kind}, 1)
 		conn.Close()

@@ -2,11 +2,10 @@ package mockbackend
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
-
-	"example.com/touchstone/schemas"
 )
 
 // A decision is what answers a request.
@@ -16,18 +15,22 @@ type decision struct {
 	route string
 	near  []NearStub
 	fault string // of a fault that is a reply like any other
+	err   string // why the answer is not the one that the stub has
 }
 
 // decide finds the answer: a stub, a ready-made route, or the 404.
 func (s *Server) decide(q *request) decision {
 	var d decision
 	var buf [8]*stub
-	candidates := s.index.candidates(q.path, buf[:0])
-	for _, c := range candidates {
-		why := c.rejects(q, &s.scenarios)
+	for _, c := range q.scope.index.candidates(q.path, buf[:0]) {
+		why := c.rejects(q, &q.scope.scenarios)
 		if why == "" {
-			if d.reply = s.claim(c); d.reply != nil {
-				d.stub, d.near = c.ID, nil
+			reply, count := q.scope.claim(c)
+			if reply != nil {
+				d.reply, d.stub, d.near = reply, c.ID, nil
+				if reply.template != nil {
+					d.fill(q, c, count)
+				}
 				break
 			}
 			why = "has answered its last request"
@@ -40,124 +43,199 @@ func (s *Server) decide(q *request) decision {
 		d.reply, d.route = s.route(q)
 	}
 	if d.reply == nil {
-		d.near = append(d.near, s.index.nearPaths(q, maxNear-len(d.near))...)
+		d.near = append(d.near, q.scope.index.nearPaths(q, maxNear-len(d.near))...)
 		d.reply = missReply(q, d.near)
 	}
 	if fault := d.reply.fault; fault != nil {
 		if rewrite := faultKinds[fault.Kind].rewrite; rewrite != nil {
 			delay := d.reply.delay
-			d.reply, d.fault = rewrite(d.reply, q), fault.Kind
+			d.reply, d.fault = rewrite(d.reply, q, *fault), fault.Kind
 			d.reply.delay = delay
 		}
 	}
 	return d
 }
 
+// fill makes the reply of a template.
+func (d *decision) fill(q *request, from *stub, count int64) {
+	made, err := d.reply.render(q, from.pattern, count)
+	if err != nil {
+		d.err = "filling in the template: " + err.Error()
+		made = problem(http.StatusInternalServerError, fmt.Sprintf("The template of the stub %s cannot be filled in from this request: %v.", from.ID, err), nil)
+	}
+	d.reply = made
+}
+
 // claim takes one answer from a stub and moves its scenario; nil when another
 // request was faster.
-func (s *Server) claim(c *stub) *reply {
-	r := c.claim()
-	if r == nil || c.Scenario == nil {
-		return r
+func (c *Scope) claim(from *stub) (*reply, int64) {
+	r, count := from.claim()
+	if r == nil || from.Scenario == nil {
+		return r, count
 	}
-	if !s.scenarios.advance(c.Scenario.Name, c.Scenario.State, c.Scenario.Next) {
-		c.served.Add(-1)
-		return nil
+	if !c.scenarios.advance(from.Scenario.Name, from.Scenario.State, from.Scenario.Next) {
+		from.served.Add(-1)
+		return nil, 0
 	}
-	return r
+	return r, count
 }
 
 // ServeHTTP answers a request as the stubs say.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var head []byte
-	tapped, _ := r.Context().Value(tapKey{}).(*tapConn)
-	if tapped != nil {
-		head = tapped.tap.next()
+	q := newRequest(r)
+	if tapped, ok := r.Context().Value(connKey{}).(*tapConn); ok {
+		q.head = tapped.tap.next(q.head)
 	}
-	if strings.HasPrefix(r.URL.Path, adminPrefix) {
-		s.admin.ServeHTTP(w, r)
+	if err := s.place(q); err != nil {
+		writeReply(w, problem(http.StatusBadRequest, err.Error(), nil))
+		q.release()
 		return
 	}
-	start := time.Now()
-	q := readRequest(r, s.opts.BodyBytes)
-	d := s.decide(q)
-	rec := newRecord(q, d, start)
-	if rec.head = head; head == nil {
-		rec.Header = append(schemas.StubHeaders{{Name: "Host", Value: r.Host}}, sortedHeaders(r.Header)...)
-	}
-	s.journal.begin(rec)
-	sent := Sent{Phase: PhaseBeforeStatus, Fault: d.fault}
-	release := func() {}
-	// Deferred, as an aborted answer leaves by panic.
-	defer func() {
-		s.journal.finish(rec, sent)
-		release()
-	}()
-	if d.reply.delay == 0 && d.reply.fault == nil && d.reply.impolite == nil {
-		s.sendPolite(w, r, d.reply, &sent)
+	if strings.HasPrefix(q.path, adminPrefix) {
+		s.admin.ServeHTTP(w, forAdmin(q))
+		q.release()
 		return
 	}
-	if s.sendSlowly(w, r, d.reply, &sent) && tapped != nil {
+	if s.servePage(w, q) {
+		q.release()
+		return
+	}
+	if len(q.head) == 0 {
+		q.rebuildHead()
+	}
+	d := s.receive(q)
+	defer s.done(q) // deferred, as an aborted answer leaves by panic
+	if d.reply.play != nil {
+		ctx, cancel := context.WithCancel(q.Context())
+		defer cancel()
+		defer context.AfterFunc(q.scope.ctx, cancel)()
+		d.reply.play(ctx, w, q)
+		return
+	}
+	if d.reply.delay == nil && d.reply.fault == nil && d.reply.impolite == nil {
+		s.sendPolite(w, q, d.reply)
+		return
+	}
+	s.sendSlowly(w, q, d.reply)
+}
+
+// done ends what began with [Server.receive].
+func (s *Server) done(q *request) {
+	q.scope.journal.finish(q.seq, q.sent)
+	taken := q.taken
+	q.release()
+	if taken != nil {
 		// net/http tells of the end of its own connections only.
-		release = tapped.release
+		s.conns.release(taken)
 	}
 }
 
-func newRecord(q *request, d decision, start time.Time) *record {
-	return &record{Entry: Entry{
-		Time: start, Method: q.Method, Target: q.target, Proto: q.Proto, Path: q.path,
-		Body: q.body, BodyBytes: q.bodyBytes,
-		Stub: d.stub, Route: d.route, Near: d.near,
-	}}
+// receive enters a request into the journal, when it arrives and when its body
+// is there, and decides what answers it.
+func (s *Server) receive(q *request) decision {
+	if !q.hasBody() {
+		d := s.decide(q)
+		q.sent = Sent{Phase: PhaseBeforeStatus, Fault: d.fault, Error: d.err}
+		q.seq = q.scope.journal.begin(q, &d)
+		return d
+	}
+	q.seq = q.scope.journal.begin(q, nil)
+	q.readBody(s.opts.BodyBytes)
+	d := s.decide(q)
+	q.sent = Sent{Phase: PhaseBeforeStatus, Fault: d.fault, Error: d.err, ClientEnded: q.bodyErr != nil && !q.scope.ended()}
+	q.scope.journal.decided(q.seq, q, &d)
+	return d
 }
+
+// bigBody is the size from which a body may not fit into the buffers between
+// the client and us, so that sending it takes as long as the client likes.
+const bigBody = 64 << 10
 
 // sendPolite answers through net/http.
-func (s *Server) sendPolite(w http.ResponseWriter, r *http.Request, a *reply, sent *Sent) {
-	sent.Status, sent.Phase = a.status, PhaseBody
-	n, err := a.send(w, r.Method == http.MethodHead)
-	sent.BodyBytes = n
+func (s *Server) sendPolite(w http.ResponseWriter, q *request, a *reply) {
+	q.sent.Status, q.sent.Phase = a.status, PhaseBody
+	if len(a.body) >= bigBody {
+		q.reach(PhaseBody)
+	}
+	n, err := a.send(w, q.Method == http.MethodHead)
+	q.sent.BodyBytes = n
 	if err != nil {
-		sent.Error = err.Error()
-		sent.ClientEnded = s.ctx.Err() == nil
+		q.sent.Error = err.Error()
+		q.sent.ClientEnded = !q.scope.ended()
 		return
 	}
-	sent.Phase = PhaseComplete
+	q.sent.Phase = PhaseComplete
 }
 
 // sendSlowly answers with a delay, a fault, or bytes that net/http would not
-// send. It tells whether it took the connection over, and so has closed it.
-func (s *Server) sendSlowly(w http.ResponseWriter, r *http.Request, a *reply, sent *Sent) bool {
+// send.
+func (s *Server) sendSlowly(w http.ResponseWriter, q *request, a *reply) {
 	// The request's context ends with the client, ours with the server; under
 	// another http.Server they are not related.
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancel(q.Context())
 	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	if a.delay > 0 {
-		if err := sleep(ctx, a.delay); err != nil {
-			sent.Error = "waiting: " + err.Error()
-			sent.ClientEnded = s.ctx.Err() == nil
+	defer context.AfterFunc(q.scope.ctx, cancel)()
+	if d := a.delay.next(); d > 0 {
+		if err := sleep(ctx, d); err != nil {
+			q.sent.Error = "waiting: " + err.Error()
+			q.sent.ClientEnded = !q.scope.ended()
 			panic(http.ErrAbortHandler)
 		}
 	}
 	if a.fault == nil && a.impolite == nil {
-		s.sendPolite(w, r, a, sent)
-		return false
+		s.sendPolite(w, q, a)
+		return
 	}
-	x, err := takeOver(ctx, s.ctx, w)
+	if err := a.checkProtocol(q.ProtoMajor); err != nil {
+		q.sent.Fault, q.sent.Error = "", err.Error()
+		s.sendPolite(w, q, problem(http.StatusHTTPVersionNotSupported, err.Error(), nil))
+		return
+	}
+	if q.ProtoMajor > 1 {
+		x := &stream{request: q, w: w, ctx: ctx}
+		x.inject(a)
+		return
+	}
+	x, err := takeOver(ctx, q, w)
 	if err != nil {
-		sent.Error = err.Error()
-		writeReply(w, problem(http.StatusInternalServerError, "This answer needs a connection that can be taken over (HTTP/1.1).", nil))
-		return false
+		q.sent.Error = err.Error()
+		writeReply(w, problem(http.StatusInternalServerError, "This answer needs a connection that can be taken over: "+err.Error()+".", nil))
+		return
 	}
 	if a.fault != nil {
-		err = x.inject(a, r.Method)
+		err = x.inject(a)
 	} else {
-		err = x.sendRaw(a, r.Method)
+		err = x.sendRaw(a)
 	}
 	x.close()
-	*sent = x.sent
+	q.taken = x.conn
 	if err != nil {
-		sent.Error = err.Error()
+		q.sent.Error = err.Error()
 	}
-	return true
+}
+
+// checkProtocol refuses what the version of HTTP cannot do.
+func (r *reply) checkProtocol(major int) error {
+	const wayOut = "a client that speaks HTTP/1.1 gets it"
+	switch kind := r.faultKind(); {
+	case major == 1 && kind.http2 != nil:
+		return fmt.Errorf("the fault %s needs HTTP/2, which comes with TLS; this request is HTTP/1", r.fault.Kind)
+	case major > 1 && kind.raw != nil:
+		return fmt.Errorf("the fault %s needs HTTP/1.1; this request is HTTP/2: %s", r.fault.Kind, wayOut)
+	case major > 1 && r.impolite != nil:
+		return fmt.Errorf("the answer %w (%s), which needs HTTP/1.1; this request is HTTP/2: %s", r.impolite.Err, r.impolite.Pointer, wayOut)
+	}
+	return nil
+}
+
+// sleep waits for d or until the context ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

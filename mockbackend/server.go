@@ -2,6 +2,7 @@ package mockbackend
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -20,14 +21,26 @@ import (
 type Options struct {
 	// Addr is the address to listen on; "127.0.0.1:0" by default.
 	Addr string
-	// JournalEntries is how many requests are remembered; 10 000 by default.
+	// TLS makes the server speak HTTPS, HTTP/2 with it, with a certificate of
+	// its own making; see [Server.Client] and [Server.CAPEM].
+	TLS bool
+	// JournalEntries is how many requests each scope remembers; 10 000 by
+	// default.
 	JournalEntries int
-	// JournalBytes is how many bytes of bodies are remembered in all; 64 MiB
-	// by default.
+	// JournalBytes is how many bytes of heads and bodies each scope remembers;
+	// 16 MiB by default.
 	JournalBytes int64
 	// BodyBytes is how much of one request body is remembered and matched;
 	// 1 MiB by default. The true length is counted beyond it.
 	BodyBytes int64
+	// Observe, when not nil, is told of every request of every scope: when it
+	// arrives, when it is decided what answers it, and when the answer has come
+	// to its end ([Entry.Done]). It is called from the goroutine that answers,
+	// which waits for it.
+	Observe func(Entry)
+	// AdminToken is what a request to the admin API at /__mock/ has to show;
+	// empty asks for nothing.
+	AdminToken string
 	// StubsOnly leaves out the ready-made routes and the sample API.
 	StubsOnly bool
 	// Files is the directory of file bodies. Without one they are refused, as
@@ -38,22 +51,26 @@ type Options struct {
 // A Server is a mock backend. It is safe for concurrent use.
 type Server struct {
 	opts       Options
-	index      *index
-	scenarios  scenarios
-	journal    *Journal
-	orders     *orders
+	root       *Scope // the default one
+	scopes     scopes
 	admin      http.Handler
 	socketless atomic.Bool
 
-	ctx    context.Context // ends when the server closes
-	cancel context.CancelFunc
+	ctx      context.Context // ends when the server closes
+	cancel   context.CancelFunc
+	draining context.Context // ends before, when the server shuts down
+	drain    context.CancelFunc
 
-	url      string
-	http     *http.Server
-	serving  chan struct{} // closed when the accept loop has ended
-	serveErr error         // readable once serving is closed
-	conns    connSet
-	closing  sync.Once
+	url       string
+	http      *http.Server
+	cert      *tls.Certificate // nil without TLS
+	authority func() *authority
+	client    func() *http.Client
+	faulty    faulty
+	serving   sync.WaitGroup // accept loops
+	serveErr  atomic.Pointer[error]
+	conns     connSet
+	closing   sync.Once
 }
 
 // New gives a server that listens nowhere: it is an [http.Handler], and answers
@@ -66,18 +83,17 @@ func New(opts Options) *Server {
 		opts.JournalEntries = 10_000
 	}
 	if opts.JournalBytes <= 0 {
-		opts.JournalBytes = 64 << 20
+		opts.JournalBytes = 16 << 20
 	}
 	if opts.BodyBytes <= 0 {
 		opts.BodyBytes = 1 << 20
 	}
-	s := &Server{
-		opts:    opts,
-		index:   newIndex(),
-		journal: newJournal(opts.JournalEntries, opts.JournalBytes),
-		orders:  newOrders(),
-	}
+	s := &Server{opts: opts}
+	s.authority = sync.OnceValue(newAuthority)
+	s.client = sync.OnceValue(s.newClient)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.draining, s.drain = context.WithCancel(s.ctx)
+	s.root = newScope(s, "")
 	s.admin = s.adminHandler()
 	return s
 }
@@ -90,84 +106,31 @@ func Start(opts Options) (*Server, error) {
 		s.cancel()
 		return nil, fmt.Errorf("starting the mock backend: %w", err)
 	}
-	s.url = "http://" + listener.Addr().String()
 	s.http = &http.Server{
 		Handler: s,
 		// OPTIONS * is a request like any other here.
 		DisableGeneralOptionsHandler: true,
 		BaseContext:                  func(net.Listener) context.Context { return s.ctx },
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return context.WithValue(ctx, tapKey{}, conn)
+			return context.WithValue(ctx, connKey{}, conn)
 		},
 		ConnState: func(conn net.Conn, state http.ConnState) {
 			if state == http.StateClosed {
-				conn.(*tapConn).release()
+				s.conns.release(conn)
 			}
 		},
 		// Clients that break off are what this server is for.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
-	s.serving = make(chan struct{})
-	go func() {
-		defer close(s.serving)
-		if err := s.http.Serve(tapListener{listener, &s.conns}); !errors.Is(err, http.ErrServerClosed) {
-			s.serveErr = err
-		}
-	}()
+	d := &door{Listener: listener}
+	s.url = "http://" + listener.Addr().String()
+	if s.opts.TLS {
+		cert := s.goodCert(listener.Addr())
+		s.cert, d.tls = &cert, tlsConfig(cert)
+		s.url = "https://" + listener.Addr().String()
+	}
+	s.serve(d)
 	return s, nil
-}
-
-type tapKey struct{}
-
-// tapListener wraps the connections and tracks them.
-type tapListener struct {
-	net.Listener
-	conns *connSet
-}
-
-func (l tapListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return l.conns.add(conn), nil
-}
-
-// A connSet is the connections in use, also those taken over, which net/http
-// does not know of any more.
-type connSet struct {
-	mu   sync.Mutex
-	open map[*tapConn]struct{}
-	wg   sync.WaitGroup
-}
-
-func (s *connSet) add(conn net.Conn) *tapConn {
-	c := &tapConn{Conn: conn}
-	s.wg.Add(1)
-	c.release = sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.open, c)
-		s.wg.Done()
-	})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open == nil {
-		s.open = map[*tapConn]struct{}{}
-	}
-	s.open[c] = struct{}{}
-	return c
-}
-
-// close closes what is open and waits until nothing uses it any more. No
-// connection may be added meanwhile.
-func (s *connSet) close() {
-	s.mu.Lock()
-	for c := range s.open {
-		_ = c.Close()
-	}
-	s.mu.Unlock()
-	s.wg.Wait()
 }
 
 // URL is the base URL, without a trailing slash; empty for a server that does
@@ -183,63 +146,64 @@ func (s *Server) Close() error {
 		if s.http == nil {
 			return
 		}
+		s.faulty.mu.Lock()
+		s.faulty.closed = true
+		s.faulty.mu.Unlock()
+		s.conns.cut()
 		err = s.http.Close()
-		<-s.serving
-		// A connection accepted just now is not among those that net/http closed.
-		s.conns.close()
-		err = errors.Join(err, s.serveErr)
+		s.serving.Wait()
+		// A connection accepted just now is not among those cut or closed.
+		s.conns.cut()
+		s.conns.wg.Wait()
+		s.client().CloseIdleConnections()
+		if failed := s.serveErr.Load(); failed != nil {
+			err = errors.Join(err, *failed)
+		}
 	})
 	return err
 }
 
-// Add puts a stub in and gives its id. What the stub asks for and cannot be
-// done is an [*InvalidStubError]. Of two stubs that match alike, the later one
-// answers.
-func (s *Server) Add(in schemas.Stub) (string, error) {
-	c, err := compileStub(in, s.readFile)
-	if err != nil {
-		return "", err
+// Shutdown stops listening and waits until what is being answered has come to
+// its end, or the context to its. Then it is as Close.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.drain()
+	if s.http == nil {
+		return s.Close()
 	}
-	if s.socketless.Load() {
-		if err := checkSocketless(c); err != nil {
-			return "", err
-		}
+	err := s.http.Shutdown(ctx)
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		s.conns.wg.Wait()
+	}()
+	select {
+	case <-drained:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
 	}
-	if err := s.index.add(c); err != nil {
-		return "", err
-	}
-	return c.ID, nil
+	err = errors.Join(err, s.Close())
+	<-drained
+	return err
 }
 
-// Remove takes a stub out and tells whether it was there. Its journal entries
-// stay.
-func (s *Server) Remove(id string) bool { return s.index.remove(id) }
+// Add is [Scope.Add] on the default scope.
+func (s *Server) Add(in schemas.Stub) (string, error) { return s.root.Add(in) }
 
-// Stubs gives the stubs, oldest first.
-func (s *Server) Stubs() []schemas.Stub {
-	all := s.index.all()
-	list := make([]schemas.Stub, len(all))
-	for i, c := range all {
-		list[i] = c.Stub
-	}
-	return list
-}
+// Remove is [Scope.Remove] on the default scope.
+func (s *Server) Remove(id string) bool { return s.root.Remove(id) }
 
-// Reset brings the server back to its start: no stubs, no scenario states, an
-// empty journal, the first orders.
-func (s *Server) Reset() {
-	s.index.clear()
-	s.scenarios.reset()
-	s.journal.Clear()
-	s.orders.reset()
-}
+// Stubs is [Scope.Stubs] on the default scope.
+func (s *Server) Stubs() []schemas.Stub { return s.root.Stubs() }
 
-// Journal is the server's record of requests.
-func (s *Server) Journal() *Journal { return s.journal }
+// Reset is [Scope.Reset] on the default scope; the others stay as they are.
+func (s *Server) Reset() { s.root.Reset() }
 
-// Wait is [Journal.Wait] on the server's journal.
+// Journal is [Scope.Journal] of the default scope.
+func (s *Server) Journal() *Journal { return s.root.journal }
+
+// Wait is [Scope.Wait] on the default scope.
 func (s *Server) Wait(ctx context.Context, f Filter, n int) ([]Entry, error) {
-	return s.journal.Wait(ctx, f, n)
+	return s.root.Wait(ctx, f, n)
 }
 
 // readFile reads a file body below the directory of file bodies.

@@ -34,9 +34,11 @@ func NewTransport(stubs ...schemas.Stub) (*httpmock.MockTransport, error) {
 // are an error here.
 func (s *Server) Transport() (*httpmock.MockTransport, error) {
 	s.socketless.Store(true)
-	for _, c := range s.index.all() {
-		if err := checkSocketless(c); err != nil {
-			return nil, fmt.Errorf("stub %s: %w", c.ID, err)
+	for _, scope := range append(s.Scopes(), s.root) {
+		for _, c := range scope.index.all() {
+			if err := checkSocketless(c); err != nil {
+				return nil, fmt.Errorf("stub %s: %w", c.ID, err)
+			}
 		}
 	}
 	t := httpmock.NewMockTransport()
@@ -45,23 +47,14 @@ func (s *Server) Transport() (*httpmock.MockTransport, error) {
 }
 
 // checkSocketless refuses what cannot be done without a connection.
-func checkSocketless(c *stub) error {
-	for i, r := range c.replies {
-		at := "/respond"
-		if c.Sequence != nil {
-			at = fmt.Sprintf("/sequence/responses/%d", i)
-		}
-		if err := r.checkSocketless(at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func checkSocketless(c *stub) error { return c.eachReply((*reply).checkSocketless) }
 
 func (r *reply) checkSocketless(at string) error {
 	switch {
-	case r.fault != nil && faultKinds[r.fault.Kind].rewrite == nil:
+	case r.fault != nil && r.faultKind().rewrite == nil:
 		return invalid(at+"/fault", "%s needs a connection; the in-process transport has none", r.fault.Kind)
+	case r.play != nil:
+		return invalid(at, "an answer that comes in pieces needs a connection; the in-process transport has none")
 	case len(r.interim) > 0:
 		return invalid(at+"/interim", "interim answers need a connection; the in-process transport has none")
 	case r.impolite != nil:
@@ -72,28 +65,28 @@ func (r *reply) checkSocketless(at string) error {
 
 // respond answers a client's request in process.
 func (s *Server) respond(r *http.Request) (*http.Response, error) {
-	start := time.Now()
-	q := readRequest(r, s.opts.BodyBytes)
-	d := s.decide(q)
-	rec := newRecord(q, d, start)
-	rec.Header = sortedHeaders(r.Header)
-	s.journal.begin(rec)
-	sent := Sent{Phase: PhaseBeforeStatus, Fault: d.fault}
-	defer func() { s.journal.finish(rec, sent) }()
-	if err := d.reply.checkSocketless("/respond"); err != nil {
-		sent.Error = err.Error()
+	q := newRequest(r)
+	defer q.release()
+	if err := s.place(q); err != nil {
 		return nil, err
 	}
-	if err := sleep(r.Context(), d.reply.delay); err != nil {
-		sent.ClientEnded, sent.Error = true, err.Error()
+	q.rebuildHead()
+	a := s.receive(q).reply
+	defer func() { q.scope.journal.finish(q.seq, q.sent) }()
+	if err := a.checkSocketless("/respond"); err != nil {
+		q.sent.Error = err.Error()
 		return nil, err
 	}
-	body := d.reply.body
+	if err := sleep(r.Context(), a.delay.next()); err != nil {
+		q.sent.ClientEnded, q.sent.Error = true, err.Error()
+		return nil, err
+	}
+	body := a.body
 	if r.Method == http.MethodHead {
 		body = nil
 	}
-	sent = Sent{Status: d.reply.status, BodyBytes: int64(len(body)), Phase: PhaseComplete, Fault: d.fault}
-	return d.reply.response(r, body), nil
+	q.sent.Status, q.sent.BodyBytes, q.sent.Phase = a.status, int64(len(body)), PhaseComplete
+	return a.response(r, body), nil
 }
 
 // response is the reply as a client sees it.

@@ -13,21 +13,22 @@ import (
 )
 
 // A wire is a connection taken over from net/http, on which anything can be
-// written. Its context ends when the client leaves or the server closes.
+// written. It is the [sender] of HTTP/1.
 type wire struct {
+	*request
 	conn    net.Conn
-	ctx     context.Context
+	ctx     context.Context // ends when the client leaves or the server closes
 	cancel  context.CancelFunc
-	server  context.Context // ends when the server closes
-	watched chan struct{}   // closed when the watcher has ended
-	broken  bool            // a write failed
+	watched chan struct{} // closed when the watcher has ended
+	chunked bool          // the body goes out in chunks
+	broken  bool          // a write failed
+	resets  *net.TCPConn  // to be closed by a reset
 	unhook  func() bool
-	sent    Sent
 }
 
-// takeOver hijacks the connection of a request. ctx is the request's, server
-// ends when the server closes. The caller closes the wire.
-func takeOver(ctx, server context.Context, w http.ResponseWriter) (*wire, error) {
+// takeOver hijacks the connection of a request. ctx ends with the client's
+// interest or with ours. The caller closes the wire.
+func takeOver(ctx context.Context, q *request, w http.ResponseWriter) (*wire, error) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return nil, fmt.Errorf("taking over the connection: %w", err)
@@ -38,7 +39,7 @@ func takeOver(ctx, server context.Context, w http.ResponseWriter) (*wire, error)
 	if tapped, ok := conn.(*tapConn); ok {
 		tapped.tap.stop()
 	}
-	x := &wire{conn: conn, server: server, watched: make(chan struct{})}
+	x := &wire{request: q, conn: conn, watched: make(chan struct{})}
 	x.ctx, x.cancel = context.WithCancel(ctx)
 	// A deadline in the past ends a write to a client that does not read.
 	x.unhook = context.AfterFunc(x.ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
@@ -66,79 +67,54 @@ func (x *wire) write(p []byte) error {
 	return nil
 }
 
-// writeBody sends bytes of the body.
 func (x *wire) writeBody(p []byte) error {
-	if len(p) == 0 {
+	if len(p) == 0 || x.Method == http.MethodHead {
 		return nil
+	}
+	if x.chunked {
+		if err := x.write(fmt.Appendf(nil, "%x\r\n", len(p))); err != nil {
+			return err
+		}
 	}
 	x.sent.Phase = PhaseBody
 	n, err := x.conn.Write(p)
-	x.sent.BodyBytes += int64(n)
+	x.wrote(n)
 	if err != nil {
 		x.broken = true
 		return fmt.Errorf("writing the body: %w", err)
 	}
+	if x.chunked {
+		return x.write([]byte("\r\n"))
+	}
 	return nil
 }
 
-// writeHead sends the interim answers and the final head. framing, when not
-// nil, stands in for the framing headers listed and automatic.
-func (x *wire) writeHead(r *reply, framing schemas.StubHeaders) error {
-	x.sent.Phase = PhaseHead
-	if err := x.write(r.wireHead(framing)); err != nil {
+func (x *wire) writeHead(r *reply, end bodyEnd) error {
+	if end == framedByChunks {
+		return x.writeHeadAs(r, schemas.StubHeaders{{Name: "Transfer-Encoding", Value: "chunked"}})
+	}
+	return x.writeHeadAs(r, contentLength(len(r.body)))
+}
+
+// writeHeadAs sends the head. fields, when not nil, stand in for the framing
+// headers listed and automatic.
+func (x *wire) writeHeadAs(r *reply, fields schemas.StubHeaders) error {
+	x.reach(PhaseHead)
+	if err := x.write(r.wireHead(fields)); err != nil {
 		return err
 	}
+	if fields == nil {
+		fields = r.headers
+	}
+	x.chunked = isChunked(fields)
 	x.sent.Status = r.status
-	x.sent.Phase = PhaseHeadSent
+	x.reach(PhaseHeadSent)
 	return nil
 }
 
-// pause waits; it fails when the client leaves or the server closes.
-func (x *wire) pause(d time.Duration) error { return sleep(x.ctx, d) }
-
-// stall waits for the client to leave, or for d if that is positive.
-func (x *wire) stall(d time.Duration) error {
-	if d > 0 {
-		return x.pause(d)
-	}
-	<-x.ctx.Done()
-	return context.Cause(x.ctx)
-}
-
-// close ends the connection in order and waits for the watcher.
-func (x *wire) close() {
-	// Whoever has got the whole answer may leave.
-	x.sent.ClientEnded = (x.broken || x.ctx.Err() != nil) && x.server.Err() == nil && x.sent.Phase != PhaseComplete
-	x.unhook()
-	_ = x.conn.Close()
-	<-x.watched
-	x.cancel()
-}
-
-// reset makes the coming close send a TCP RST in place of a FIN.
-func (x *wire) reset() error {
-	conn := x.conn
-	if tapped, ok := conn.(*tapConn); ok {
-		conn = tapped.Conn
-	}
-	tcp, ok := conn.(*net.TCPConn)
-	if !ok {
-		return fmt.Errorf("resetting a %T: not a TCP connection", conn)
-	}
-	return tcp.SetLinger(0)
-}
-
-// sendRaw writes a reply as it is, polite or not, and ends the connection.
-func (x *wire) sendRaw(r *reply, method string) error {
-	if err := x.writeHead(r, nil); err != nil {
-		return err
-	}
-	if method != http.MethodHead {
-		if isChunked(r.headers) {
-			if err := x.writeChunked(r.body); err != nil {
-				return err
-			}
-		} else if err := x.writeBody(r.body); err != nil {
+func (x *wire) writeEnd() error {
+	if x.chunked && x.Method != http.MethodHead {
+		if err := x.write([]byte("0\r\n\r\n")); err != nil {
 			return err
 		}
 	}
@@ -146,24 +122,58 @@ func (x *wire) sendRaw(r *reply, method string) error {
 	return nil
 }
 
-func (x *wire) writeChunked(body []byte) error {
-	if err := x.writeChunk(body); err != nil {
+// sendAnnounced sends the reply whole under other framing headers, as true or
+// false as they are.
+func (x *wire) sendAnnounced(r *reply, fields schemas.StubHeaders) error {
+	if err := x.writeHeadAs(r, fields); err != nil {
 		return err
 	}
-	return x.write([]byte("0\r\n\r\n"))
+	if err := x.writeBody(r.body); err != nil {
+		return err
+	}
+	return x.writeEnd()
 }
 
-func (x *wire) writeChunk(data []byte) error {
-	if len(data) == 0 {
-		return nil
+// sendRaw writes a reply as it is, polite or not, and ends the connection.
+func (x *wire) sendRaw(r *reply) error { return x.sendAnnounced(r, nil) }
+
+func (x *wire) pause(d time.Duration) error { return sleep(x.ctx, d) }
+
+func (x *wire) stall(d time.Duration) error { return stall(x.ctx, d) }
+
+// stall waits for the context to end, or for d if that is positive.
+func stall(ctx context.Context, d time.Duration) error {
+	if d > 0 {
+		return sleep(ctx, d)
 	}
-	if err := x.write(fmt.Appendf(nil, "%x\r\n", len(data))); err != nil {
-		return err
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// close ends the connection in order and waits for the watcher.
+func (x *wire) close() {
+	// Whoever has got the whole answer may leave.
+	x.sent.ClientEnded = (x.broken || x.ctx.Err() != nil) && !x.scope.ended() && x.sent.Phase != PhaseComplete
+	x.unhook()
+	if x.resets != nil {
+		_ = x.resets.Close() // before TLS can say goodbye
 	}
-	if err := x.writeBody(data); err != nil {
-		return err
+	_ = x.conn.Close()
+	<-x.watched
+	x.cancel()
+}
+
+// resetPause is what the client gets to take in what came before a reset.
+const resetPause = 20 * time.Millisecond
+
+// reset makes the coming close send a TCP RST in place of a FIN.
+func (x *wire) reset() error {
+	tcp, ok := bare(x.conn).(*net.TCPConn)
+	if !ok {
+		return fmt.Errorf("resetting a %T: not a TCP connection", bare(x.conn))
 	}
-	return x.write([]byte("\r\n"))
+	x.resets = tcp
+	return tcp.SetLinger(0)
 }
 
 func isChunked(headers schemas.StubHeaders) bool {
@@ -213,16 +223,4 @@ func appendHead(b []byte, status int, headers schemas.StubHeaders) []byte {
 		b = append(b, h.Name+": "+h.Value+"\r\n"...)
 	}
 	return b
-}
-
-// sleep waits for d or until the context ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

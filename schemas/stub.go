@@ -88,7 +88,9 @@ type StubBodyMatch struct {
 // A StubResponse is one answer. At most one of JSON, Text, Bytes and File is
 // given; none is an empty body.
 type StubResponse struct {
-	// Status is the final status, 200 to 999; 0 means 200.
+	// Status is the final status, 200 to 999; 0 means 200. The interim ones,
+	// 1xx, are no final status in HTTP (RFC 9110, section 15.2): they go into
+	// Interim.
 	Status  int         `json:"status,omitempty"`
 	Headers StubHeaders `json:"headers,omitempty"`
 	// Omit names headers that are otherwise added: Content-Type,
@@ -96,9 +98,12 @@ type StubResponse struct {
 	Omit []string `json:"omit,omitempty"`
 	// Raw writes the answer byte for byte: header order and spelling as
 	// listed.
-	Raw  bool            `json:"raw,omitempty"`
-	JSON json.RawMessage `json:"json,omitempty"`
-	Text *string         `json:"text,omitempty"`
+	Raw bool `json:"raw,omitempty"`
+	// Template fills in what the text/template actions in the body and the
+	// header values say of the request; in a JSON body, those in its strings.
+	Template bool            `json:"template,omitempty"`
+	JSON     json.RawMessage `json:"json,omitempty"`
+	Text     *string         `json:"text,omitempty"`
 	// Bytes is a body that need not be text; base64 in JSON.
 	Bytes []byte `json:"base64,omitempty"`
 	// File is a body read from the server's file directory.
@@ -116,9 +121,28 @@ type StubInterim struct {
 }
 
 // A StubDelay is the time between the request and the first byte of the answer.
+// At most one of Ms, Uniform and LogNormal is given.
 type StubDelay struct {
 	// Ms is a fixed delay in milliseconds.
-	Ms int `json:"ms"`
+	Ms        int            `json:"ms,omitempty"`
+	Uniform   *StubUniform   `json:"uniform,omitempty"`
+	LogNormal *StubLogNormal `json:"lognormal,omitempty"`
+	// Seed makes the delays drawn the same in each run; nil is another one
+	// each time.
+	Seed *uint64 `json:"seed,omitempty"`
+}
+
+// A StubUniform is a delay between two bounds, each as likely, in milliseconds.
+type StubUniform struct {
+	MinMs int `json:"minMs"`
+	MaxMs int `json:"maxMs"`
+}
+
+// A StubLogNormal is a delay as networks have it: most near the median, a few
+// far above. Sigma is the standard deviation of its logarithm.
+type StubLogNormal struct {
+	MedianMs float64 `json:"medianMs"`
+	Sigma    float64 `json:"sigma"`
 }
 
 // A StubFault is something that goes wrong on the wire. Which parameters a

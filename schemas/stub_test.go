@@ -23,6 +23,8 @@ const fullStub = `{
     "responses": [
       {"status": 204, "headers": [["Z", "1"], ["a", "2"], ["Z", "3"]], "omit": ["Date"], "raw": true, "text": "",
        "interim": [{"status": 103, "headers": [["Link", "</a>"]]}], "delay": {"ms": 5}},
+      {"template": true, "text": "{{.Path.id}}", "delay": {"uniform": {"minMs": 1, "maxMs": 2}, "seed": 18446744073709551615}},
+      {"delay": {"lognormal": {"medianMs": 1.5, "sigma": 0.5}}},
       {"json": null}, {"base64": "AAH/"}, {"file": "a.bin"},
       {"fault": {"kind": "drip", "afterBytes": 0, "bytes": 2, "intervalMs": 3, "durationMs": 4}}
     ],
@@ -113,6 +115,11 @@ func TestStubSchemaRefuses(t *testing.T) {
 		"two conditions":    `{"match":{"query":{"a":{"contains":"x","absent":true}}},"respond":{}}`,
 		"scenario no name":  `{"match":{},"respond":{},"scenario":{}}`,
 		"empty body match":  `{"match":{"body":{}},"respond":{}}`,
+		"two delays":        `{"match":{},"respond":{"delay":{"ms":1,"uniform":{"minMs":1,"maxMs":2}}}}`,
+		"two draws":         `{"match":{},"respond":{"delay":{"lognormal":{"medianMs":1,"sigma":1},"uniform":{"minMs":1,"maxMs":2}}}}`,
+		"seed alone":        `{"match":{},"respond":{"delay":{"seed":1}}}`,
+		"half a uniform":    `{"match":{},"respond":{"delay":{"uniform":{"minMs":1}}}}`,
+		"no median":         `{"match":{},"respond":{"delay":{"lognormal":{"medianMs":0,"sigma":1}}}}`,
 		"automatic headers": `{"match":{},"respond":{"omit":["Server"]}}`,
 	} {
 		if violations, err := schemas.Validate(schemas.StubSchema, []byte(doc)); err != nil || len(violations) == 0 {

@@ -11,59 +11,37 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/touchstone/mockbackend"
 	"example.com/touchstone/reference/serve"
 )
-
-func mockCommand() *cobra.Command {
-	var port int
-	cmd := &cobra.Command{
-		Use:   "mock",
-		Short: "Serve the mock backend alone",
-		Long: `Mock serves the programmable backend on the loopback interface, until it is
-interrupted, so that one can see how a client takes every status, leak bait,
-delay and wire fault.`,
-		Example: `  touchstone mock --port 8089
-  curl -i 'http://127.0.0.1:8089/status/422?body=fields'
-  curl -i http://127.0.0.1:8089/leak/connection-string
-  curl -i http://127.0.0.1:8089/fault/reset`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			server, err := mockbackend.Start(mockbackend.Options{Addr: net.JoinHostPort("127.0.0.1", fmt.Sprint(port))})
-			if err != nil {
-				return err
-			}
-			fmt.Printf(`mock backend on %s
-
-  %[1]s/status/404?body=problem   any status; body: problem, fields, nest, envelope, plain, html, empty
-  %[1]s/leak/connection-string    an error that leaks, one for each class
-  %[1]s/delay/3000                an answer after as many milliseconds
-  %[1]s/fault/reset               a wire fault of each kind
-  %[1]s/orders/1                  the sample API, described at /openapi.json
-  %[1]s/__mock/journal            what was received; stubs are set at /__mock/stubs
-
-Ctrl-C ends it.
-`, server.URL())
-			<-cmd.Context().Done()
-			return server.Close()
-		},
-	}
-	cmd.Flags().IntVar(&port, "port", 0, "port on 127.0.0.1; 0 takes a free one")
-	return cmd
-}
 
 func referenceCommand() *cobra.Command {
 	var how string
 	var port int
+	var overMCP mcpFlags
 	cmd := &cobra.Command{
 		Use:   "reference",
-		Short: "Serve the reference implementation as a target",
-		Long: `Reference serves the reference implementation over the target protocol:
-as lines on standard input and output, or over HTTP.`,
+		Short: "Serve the reference implementation as a target, or as an MCP server",
+		Long: `Reference serves the reference implementation over the target protocol, as
+lines on standard input and output or over HTTP; or as an MCP server for the
+operations of any OpenAPI document, over standard input and output or over
+streamable HTTP.`,
 		Example: `  touchstone certify --target 'exec:touchstone reference --serve exec'
-  touchstone reference --serve http --port 8088`,
+  touchstone reference --serve http --port 8088
+  touchstone certify --target 'mcp+exec:touchstone reference --serve mcp-stdio'
+  touchstone reference --serve mcp-http --openapi api.yaml --backend http://127.0.0.1:9000`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if how == "mcp-stdio" || how == "mcp-http" {
+				server, err := overMCP.server(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if how == "mcp-stdio" {
+					return server.ServeStdio(cmd.Context())
+				}
+				defer server.Close()
+				return serveHTTP(cmd.Context(), server.HTTPHandler(), port)
+			}
 			handler := serve.New(serve.Reference{})
 			switch how {
 			case "exec":
@@ -71,11 +49,12 @@ as lines on standard input and output, or over HTTP.`,
 			case "http":
 				return serveHTTP(cmd.Context(), handler, port)
 			}
-			return fmt.Errorf("--serve %q: the ways are exec and http", how)
+			return fmt.Errorf("--serve %q: the ways are exec, http, mcp-stdio and mcp-http", how)
 		},
 	}
-	cmd.Flags().StringVar(&how, "serve", "exec", "how to serve: exec or http")
-	cmd.Flags().IntVar(&port, "port", 0, "port on 127.0.0.1 for http; 0 takes a free one")
+	cmd.Flags().StringVar(&how, "serve", "exec", "how to serve: exec, http, mcp-stdio or mcp-http")
+	cmd.Flags().IntVar(&port, "port", 0, "port on 127.0.0.1 for http and mcp-http; 0 takes a free one")
+	overMCP.register(cmd.Flags())
 	return cmd
 }
 

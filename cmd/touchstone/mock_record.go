@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/touchstone/mockbackend"
+	"example.com/touchstone/suite/report"
+)
+
+// saveEvery is how often a recording is written while it grows.
+const saveEvery = 2 * time.Second
+
+// recordBackend passes requests on to a backend and writes what it answers as
+// stubs.
+func recordBackend(ctx context.Context, f mockFlags) error {
+	if _, err := os.Stat(f.out); err == nil {
+		return fmt.Errorf("--out %s is there already; remove it, or give another name", f.out)
+	}
+	var exchanges atomic.Int64
+	recorder, err := mockbackend.NewRecorder(f.recordFrom, mockbackend.RecorderOptions{
+		KeepSecrets: f.keepSecrets,
+		Done:        printRecorded(os.Stdout, os.Stderr, f.verbose, &exchanges),
+	})
+	if err != nil {
+		return fmt.Errorf("--record-from: %w", err)
+	}
+	save := f.saver(recorder)
+	listener, err := net.Listen("tcp", f.address())
+	if err != nil {
+		return f.listenError(fmt.Errorf("recording: %w", err))
+	}
+	server := &http.Server{Handler: recorder, ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	fmt.Printf(`recording %s
+
+Send requests to http://%s in its place.
+What it answers is written to %s%s.
+
+Ctrl-C ends it.
+`, redactedURL(f.recordFrom), listener.Addr(), f.out, map[bool]string{true: ", WITH ITS SECRETS", false: "; secrets are replaced by " + mockbackend.Redacted}[f.keepSecrets])
+	if f.portFile != "" {
+		if err := report.WriteFile(f.portFile, []byte(portOf(listener.Addr().String())+"\n")); err != nil {
+			return errors.Join(fmt.Errorf("--port-file: %w", err), server.Close())
+		}
+	}
+	ticker := time.NewTicker(saveEvery)
+	defer ticker.Stop()
+	for saved := int64(0); ; {
+		select {
+		case err := <-served:
+			return errors.Join(fmt.Errorf("recording: %w", err), save())
+		case <-ticker.C:
+			if now := exchanges.Load(); now != saved {
+				saved = now
+				if err := save(); err != nil {
+					return errors.Join(err, server.Close())
+				}
+			}
+		case <-ctx.Done():
+			err := errors.Join(ending(ctx, server.Shutdown), server.Close(), save())
+			if err == nil {
+				fmt.Printf("%s from %s in %s. To replay them:\n  %s mock --stubs %s\n",
+					plural(len(recorder.Stubs()), "stub"), plural(int(exchanges.Load()), "request"), f.out, self(), quoteArg(f.out))
+			}
+			return err
+		}
+	}
+}
+
+// saver writes the recording whole or not at all.
+func (f mockFlags) saver(recorder *mockbackend.Recorder) func() error {
+	secrets := "Secrets are replaced by " + mockbackend.Redacted + "."
+	if f.keepSecrets {
+		secrets = "It holds the backend's secrets."
+	}
+	comment := fmt.Sprintf("Recorded from %s on %s.\n%s", redactedURL(f.recordFrom), time.Now().Format(time.DateOnly), secrets)
+	return func() error {
+		data, err := mockbackend.MarshalStubs(f.out, recorder.Stubs(), comment)
+		if err != nil {
+			return err
+		}
+		return report.WriteFile(f.out, data)
+	}
+}
+
+func redactedURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.User == nil {
+		return text
+	}
+	u.User = url.User(mockbackend.Redacted)
+	return u.String()
+}
+
+// printRecorded counts exchanges, prints a line for each when asked to, and for
+// those that are not recorded in any case.
+func printRecorded(out, problems io.Writer, verbose bool, exchanges *atomic.Int64) func(mockbackend.Recorded) {
+	var mu sync.Mutex
+	return func(r mockbackend.Recorded) {
+		exchanges.Add(1)
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Skipped != nil {
+			fmt.Fprintf(problems, "Not recorded: %s %q: %v\n", r.Method, r.Target, r.Skipped)
+		}
+		if verbose {
+			fmt.Fprintf(out, "%s %s %q -> %d, %d bytes in %s\n", time.Now().Format("15:04:05.000"), r.Method, r.Target, r.Status, r.BodyBytes, r.Duration.Round(10*time.Microsecond))
+		}
+	}
+}

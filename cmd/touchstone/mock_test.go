@@ -1,0 +1,472 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+// A process is a mock that runs as a child.
+type process struct {
+	t              *testing.T
+	cmd            *exec.Cmd
+	stdout, stderr printed
+	port           string
+	ended          chan struct{}
+}
+
+// printed is what a process has printed so far.
+type printed struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *printed) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *printed) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// startMock runs mock and returns once it has written its port.
+func startMock(t *testing.T, args ...string) *process {
+	t.Helper()
+	portFile := filepath.Join(t.TempDir(), "port")
+	p := &process{t: t, ended: make(chan struct{})}
+	p.cmd = exec.Command(binary, append([]string{"mock", "--port-file", portFile}, args...)...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		_ = p.cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+		if t.Failed() {
+			t.Logf("stdout:\n%s\nstderr:\n%s", &p.stdout, &p.stderr)
+		}
+	})
+	p.until("the port file", func() bool {
+		data, err := os.ReadFile(portFile)
+		p.port = strings.TrimSpace(string(data))
+		return err == nil
+	})
+	return p
+}
+
+// until waits for a condition.
+func (p *process) until(what string, condition func() bool) {
+	p.t.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-p.ended:
+			p.t.Fatalf("it ended before %s", what)
+		case <-deadline:
+			p.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func (p *process) url(path string) string { return "http://127.0.0.1:" + p.port + path }
+
+// interrupt is Ctrl-C; it gives the exit code.
+func (p *process) interrupt() int {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		p.t.Fatal(err)
+	}
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		p.t.Fatal("an interrupt does not end it")
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+func fetch(t *testing.T, method, url, body string, header ...string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	answer, err := (&http.Client{Timeout: patience}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(data)
+}
+
+// shell runs a command line and gives its output and exit code.
+func shell(t *testing.T, line string) (string, int) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", line+" --silent --show-error")
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// commands gives the curl commands of the first screen.
+func (p *process) commands() []string {
+	return regexp.MustCompile(`(?m)^  curl .*$`).FindAllString(p.stdout.String(), -1)
+}
+
+func needCurl(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("there is no curl to try the first screen with; `apt-get install curl` brings it")
+	}
+}
+
+// Whoever knows nothing but the first screen gets a leak, a stall of three
+// seconds, a reset, and all the rest that it shows.
+func TestMockFirstScreen(t *testing.T) {
+	needCurl(t)
+	p := startMock(t)
+	if !strings.HasPrefix(p.stdout.String(), "mock backend on "+p.url("")+"\n") {
+		t.Errorf("the first line does not say where it is: %s", p.stdout.String())
+	}
+	lines := p.commands()
+	tests := []struct {
+		part  string // of the command
+		exit  int
+		says  string
+		least time.Duration
+	}{
+		{"/leak/connection-string", 0, "HTTP/1.1 400 Bad Request", 0},
+		{"/leak/connection-string", 0, "Server=sql-7.shop.internal;", 0},
+		{"/delay/3000", 0, "HTTP/1.1 200 OK", 3 * time.Second},
+		{"/fault/stall-before-headers", 52, "Empty reply from server", 3 * time.Second},
+		{"/fault/reset", 56, "Connection reset by peer", 0},
+		{"/status/422", 0, "HTTP/1.1 422 Unprocessable Entity", 0},
+		{"/orders/1", 0, "mechanical keyboard", 0},
+		{"/__mock/stubs", 0, "HTTP/1.1 201 Created", 0},
+	}
+	var wg sync.WaitGroup
+	for _, tt := range tests {
+		wg.Go(func() {
+			for _, line := range lines {
+				if !strings.Contains(line, tt.part) {
+					continue
+				}
+				began := time.Now()
+				out, exit := shell(t, line)
+				if exit != tt.exit || !strings.Contains(out, tt.says) || time.Since(began) < tt.least {
+					t.Errorf("%s\nexit code %d after %s, want %d and %q:\n%s", line, exit, time.Since(began), tt.exit, tt.says, out)
+				}
+				return
+			}
+			t.Errorf("no command has %s", tt.part)
+		})
+	}
+	wg.Wait()
+	// These want what the one before did.
+	last := lines[len(lines)-2:]
+	if out, exit := shell(t, last[0]); exit != 0 || !strings.HasSuffix(out, "\r\n\r\nhello") {
+		t.Errorf("%s\nexit code %d: %s", last[0], exit, out)
+	}
+	if out, exit := shell(t, last[1]); exit != 0 || !strings.Contains(out, `"target":"/hi"`) || !strings.Contains(out, `"fault":"reset"`) {
+		t.Errorf("%s\nexit code %d: %s", last[1], exit, out)
+	}
+	if len(lines) != 9 {
+		t.Errorf("%d commands, 9 are tried", len(lines))
+	}
+	// Without a browser, the page is the same screen.
+	if _, text := fetch(t, "GET", p.url("/"), ""); !strings.Contains(text, strings.TrimSpace(lines[0])) {
+		t.Errorf("/ says %s", text)
+	}
+}
+
+func TestMockDrains(t *testing.T) {
+	p := startMock(t, "--verbose")
+	got := make(chan string, 1)
+	go func() {
+		answer, err := http.Get(p.url("/delay/1000"))
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		answer.Body.Close()
+		got <- answer.Status
+	}()
+	fetch(t, "GET", p.url("/__mock/wait?path=/delay/1000&inFlight=true&timeoutMs=30000"), "")
+	if code := p.interrupt(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if status := <-got; status != "200 OK" {
+		t.Errorf("the answer under way came to %s", status)
+	}
+	if out := p.stdout.String(); !strings.Contains(out, "GET /delay/1000 -> 200") || !strings.Contains(out, "Ctrl-C ends it at once") {
+		t.Errorf("it printed %s", out)
+	}
+}
+
+// What never comes to an end does not keep it from ending.
+func TestMockEndsWhatStalls(t *testing.T) {
+	p := startMock(t)
+	got := make(chan error, 1)
+	go func() {
+		answer, err := http.Get(p.url("/fault/stall-before-headers"))
+		if err == nil {
+			answer.Body.Close()
+		}
+		got <- err
+	}()
+	fetch(t, "GET", p.url("/__mock/wait?path=/fault/*&timeoutMs=30000"), "")
+	if code := p.interrupt(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if err := <-got; err == nil {
+		t.Error("a stall has been answered")
+	}
+}
+
+func TestMockStubFiles(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.yaml", "- match: {path: /a}\n  respond: {text: from a}\n")
+	write(t, dir, "b.json", `{"match":{"path":"/b"},"respond":{"file":"body.txt"}}`)
+	write(t, dir, "c.yaml", "stubs: [{match: {path: /c}, respond: {text: from c}}]\n")
+	write(t, dir, "body.txt", "from a file")
+	in := func(name string) string { return filepath.Join(dir, name) }
+	p := startMock(t, "--files", dir, "--watch", "--verbose", "--journal", "2", "--stubs", in("a.yaml"), "--stubs", in("b.json"), in("c.yaml"))
+	for path, want := range map[string]string{"/a": "from a", "/b": "from a file", "/c": "from c"} {
+		if _, got := fetch(t, "GET", p.url(path), ""); got != want {
+			t.Errorf("%s answers %s", path, got)
+		}
+	}
+	if _, got := fetch(t, "GET", p.url("/__mock/journal"), ""); strings.Count(got, `"seq"`) != 2 || !strings.Contains(got, `"dropped":1`) {
+		t.Errorf("of a journal of two: %s", got)
+	}
+	p.until("a line of the request", func() bool { return strings.Contains(p.stdout.String(), " GET /a -> 200, 6 bytes in ") })
+	fetch(t, "GET", p.url("/x"), "")
+	p.until("a line of the miss", func() bool {
+		return strings.Contains(p.stdout.String(), "(missed); near: ") && strings.Contains(p.stdout.String(), "path is /x, not /a")
+	})
+
+	write(t, dir, "a.yaml", "- match: {path: /a}\n  respond: {text: 7}\n")
+	p.until("word of the broken file", func() bool {
+		return strings.Contains(p.stderr.String(), "a.yaml:2: /0/respond/text: ")
+	})
+	if _, got := fetch(t, "GET", p.url("/a"), ""); got != "from a" {
+		t.Errorf("a broken file changed the answer to %s", got)
+	}
+	write(t, dir, "a.yaml", "- match: {path: /a}\n  respond: {text: changed}\n")
+	p.until("the changed answer", func() bool {
+		_, got := fetch(t, "GET", p.url("/a"), "")
+		return got == "changed"
+	})
+	p.until("word of it", func() bool { return strings.Contains(p.stderr.String(), "The files were read again: 3 stubs.") })
+	if code := p.interrupt(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestMockToken(t *testing.T) {
+	needCurl(t)
+	p := startMock(t, "--listen", "0.0.0.0")
+	out := p.stdout.String()
+	found := regexp.MustCompile(`(?m)^  export MOCK_TOKEN=(\w{20,})$`).FindStringSubmatch(out)
+	if found == nil {
+		t.Fatalf("there is no token in %s", out)
+	}
+	token := found[1]
+	if !strings.Contains(out, p.url("/?token="+token)) {
+		t.Errorf("there is no address for a browser in %s", out)
+	}
+	if status, body := fetch(t, "GET", p.url("/__mock/stubs"), ""); status != 401 || !strings.Contains(body, "token-required") {
+		t.Errorf("without the token: %d %s", status, body)
+	}
+	if status, _ := fetch(t, "GET", p.url("/__mock/stubs"), "", "Authorization", "Bearer "+token); status != 200 {
+		t.Errorf("with the token: %d", status)
+	}
+	if status, _ := fetch(t, "GET", p.url("/orders/1"), ""); status != 200 {
+		t.Errorf("a route asks for a token: %d", status)
+	}
+	lines := p.commands()
+	for _, line := range lines[len(lines)-3:] {
+		if out, exit := shell(t, "MOCK_TOKEN="+token+"; "+line); exit != 0 || !strings.Contains(out, "HTTP/1.1 20") {
+			t.Errorf("%s\nexit code %d: %s", line, exit, out)
+		}
+	}
+	other := startMock(t, "--listen", "0.0.0.0")
+	if strings.Contains(other.stdout.String(), token) {
+		t.Error("the token is always the same")
+	}
+	if loopback := startMock(t, "--listen", "::1"); strings.Contains(loopback.stdout.String(), "TOKEN") {
+		t.Error("a loopback address has a token")
+	}
+}
+
+func TestMockTLS(t *testing.T) {
+	needCurl(t)
+	ca := filepath.Join(t.TempDir(), "deep", "ca.pem")
+	p := startMock(t, "--tls", "--ca-out", ca)
+	pem, err := os.ReadFile(ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		t.Fatalf("no certificate: %s", pem)
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	answer, err := (&http.Client{Transport: transport}).Get("https://127.0.0.1:" + p.port + "/status/204")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != 204 || answer.ProtoMajor != 2 {
+		t.Errorf("got %s %s", answer.Proto, answer.Status)
+	}
+	line := p.commands()[0]
+	if out, exit := shell(t, line); exit != 0 || !strings.Contains(out, "HTTP/2 400") || !strings.Contains(line, "--cacert "+ca) {
+		t.Errorf("%s\nexit code %d: %s", line, exit, out)
+	}
+	trusting := startMock(t, "--tls")
+	if out, exit := shell(t, trusting.commands()[0]); exit != 0 || !strings.Contains(out, " 400") {
+		t.Errorf("without a file for the certificate: exit code %d: %s", exit, out)
+	}
+}
+
+func TestMockRefuses(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "bad.yaml", "- match: {path: /a}\n  respond:\n    status: 42\n- match: {}\n  respond: {fault: {kind: odd}}\n")
+	write(t, dir, "good.yaml", "match: {}\nrespond: {}\n")
+	bad, good := filepath.Join(dir, "bad.yaml"), filepath.Join(dir, "good.yaml")
+	running := startMock(t)
+	tests := []struct {
+		name  string
+		args  []string
+		parts []string
+	}{
+		{"broken stubs", []string{"--stubs", bad}, []string{"bad.yaml:3: /0/respond/status: Must be greater than or equal to 200"}},
+		{"two broken files", []string{"--stubs", bad, filepath.Join(dir, "none.yaml")}, []string{"bad.yaml:3: ", "none.yaml: no such file"}},
+		{"files without a flag", []string{good}, []string{"--stubs " + good}},
+		{"port taken", []string{"--port", running.port}, []string{"port " + running.port + " is taken", "--port 0"}},
+		{"port out of range", []string{"--port", "70000"}, []string{"0 to 65535"}},
+		{"address with a port", []string{"--listen", "127.0.0.1:80"}, []string{"--port"}},
+		{"address of nobody", []string{"--listen", "no.such.host.invalid"}, []string{"no.such.host.invalid"}},
+		{"nothing to watch", []string{"--watch"}, []string{"--stubs"}},
+		{"no directory", []string{"--files", good}, []string{"not a directory"}},
+		{"no such directory", []string{"--files", dir + "/none"}, []string{"none: no such file"}},
+		{"certificate without TLS", []string{"--ca-out", dir + "/ca.pem"}, []string{"--tls"}},
+		{"port file that cannot be", []string{"--port-file", good + "/x"}, []string{"--port-file", "nothing was started"}},
+		{"empty journal", []string{"--journal", "0"}, []string{"at least one"}},
+		{"recording nowhere", []string{"--record-from", "http://127.0.0.1:1"}, []string{"--out"}},
+		{"recording nothing", []string{"--out", dir + "/x.yaml"}, []string{"--record-from"}},
+		{"secrets of nothing", []string{"--keep-secrets"}, []string{"--record-from"}},
+		{"recording and stubs", []string{"--record-from", "http://127.0.0.1:1", "--out", dir + "/x.yaml", "--stubs", good}, []string{"takes no --stubs"}},
+		{"recording for everybody", []string{"--record-from", "http://127.0.0.1:1", "--out", dir + "/x.yaml", "--listen", "0.0.0.0"}, []string{"loopback"}},
+		{"recording over a file", []string{"--record-from", "http://127.0.0.1:1", "--out", good}, []string{"good.yaml is there already"}},
+		{"recording no URL", []string{"--record-from", "localhost:3000", "--out", dir + "/x.yaml"}, []string{"http://127.0.0.1:3000"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := touchstone(t, append([]string{"mock"}, tt.args...)...)
+			r.want(t, 2, tt.parts...)
+			if strings.Contains(r.stdout, "mock backend on") {
+				t.Error("it says that it has started")
+			}
+		})
+	}
+	touchstone(t, "mock", "--help").want(t, 0, "Examples:", "--record-from http://127.0.0.1:3000 --out stubs.yaml")
+	if data, err := os.ReadFile(good); err != nil || string(data) != "match: {}\nrespond: {}\n" {
+		t.Errorf("the file in the way is now %q, %v", data, err)
+	}
+}
+
+// A backend that was recorded is replayed.
+func TestMockRecord(t *testing.T) {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Set-Cookie", "sid=9f8e7d6c5b; Path=/")
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprintf(w, "%s %s with Bearer 9f8e7d6c5b", r.Method, r.URL)
+	}))
+	defer backend.Close()
+	dir := t.TempDir()
+	out := filepath.Join(dir, "stubs.yaml")
+	p := startMock(t, "--record-from", backend.URL, "--out", out, "--verbose")
+	status, body := fetch(t, "GET", p.url("/pot?size=2"), "", "Authorization", "Bearer 9f8e7d6c5b")
+	if status != http.StatusTeapot || body != "GET /pot?size=2 with Bearer 9f8e7d6c5b" {
+		t.Errorf("through the recorder: %d %s", status, body)
+	}
+	p.until("the recording while it runs", func() bool {
+		data, err := os.ReadFile(out)
+		return err == nil && strings.Contains(string(data), "/pot")
+	})
+	fetch(t, "PUT", p.url("/pot"), `{"full": true}`)
+	if code := p.interrupt(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if said := p.stdout.String(); !strings.Contains(said, "2 stubs from 2 requests") || !strings.Contains(said, `PUT "/pot" -> 418`) {
+		t.Errorf("it said %s", said)
+	}
+	data, err := os.ReadFile(out)
+	if err != nil || strings.Contains(string(data), "9f8e7d6c5b") || !strings.HasPrefix(string(data), "# Recorded from "+backend.URL+" on ") {
+		t.Errorf("%v; the recording is %s", err, data)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the directory has %v", entries)
+	}
+
+	replay := startMock(t, "--stubs", out)
+	for request, want := range map[[3]string]string{
+		{"GET", "/pot?size=2", ""}:           "GET /pot?size=2 with Bearer REDACTED",
+		{"PUT", "/pot", `{ "full" : true }`}: "PUT /pot with Bearer REDACTED",
+	} {
+		if status, body := fetch(t, request[0], replay.url(request[1]), request[2]); status != http.StatusTeapot || body != want {
+			t.Errorf("%v is replayed as %d %s", request, status, body)
+		}
+	}
+
+	kept := filepath.Join(dir, "kept.json")
+	p = startMock(t, "--record-from", backend.URL, "--out", kept, "--keep-secrets")
+	fetch(t, "GET", p.url("/pot"), "")
+	p.interrupt()
+	if data, err := os.ReadFile(kept); err != nil || !strings.Contains(string(data), "sid=9f8e7d6c5b") || !strings.HasPrefix(string(data), "{") {
+		t.Errorf("%v; with secrets the recording is %s", err, data)
+	}
+	if !strings.Contains(p.stdout.String(), "WITH ITS SECRETS") {
+		t.Error("it does not warn of the secrets")
+	}
+}

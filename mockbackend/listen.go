@@ -1,0 +1,168 @@
+package mockbackend
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+type connKey struct{}
+
+// A door is a listener of the server. It wraps the connections and tracks them,
+// and shakes hands where there is TLS, before net/http sees them: so the tap is
+// on the plain side.
+type door struct {
+	net.Listener
+	conns *connSet
+	// tls is nil for plain connections.
+	tls *tls.Config
+	// patience is how long a handshake is put off.
+	patience time.Duration
+	// mute doors accept, and never answer.
+	mute bool
+
+	ctx   context.Context // ends when the server closes
+	ready chan net.Conn   // connections whose handshake is done
+	done  chan struct{}   // closed when no more are accepted
+	work  sync.WaitGroup
+}
+
+// open starts what a door does besides Accept.
+func (d *door) open() {
+	if d.tls == nil && !d.mute {
+		return
+	}
+	d.ready, d.done = make(chan net.Conn), make(chan struct{})
+	d.work.Go(func() {
+		defer close(d.done)
+		for {
+			conn, err := d.Listener.Accept()
+			if err != nil {
+				return
+			}
+			d.conns.add(conn)
+			d.work.Go(func() { d.admit(conn) })
+		}
+	})
+}
+
+// admit shakes hands and hands the connection on.
+func (d *door) admit(conn net.Conn) {
+	if d.mute {
+		d.hold(conn)
+		return
+	}
+	secured := tls.Server(conn, d.tls)
+	err := sleep(d.ctx, d.patience)
+	if err == nil {
+		err = secured.HandshakeContext(d.ctx)
+	}
+	if err != nil {
+		_ = conn.Close() // a client that does not like our certificate
+		d.conns.release(conn)
+		return
+	}
+	var made net.Conn = secured
+	if secured.ConnectionState().NegotiatedProtocol != "h2" {
+		made = &tapConn{Conn: secured}
+	}
+	d.conns.replace(conn, made)
+	select {
+	case d.ready <- made:
+	case <-d.done:
+		_ = made.Close()
+		d.conns.release(made)
+	}
+}
+
+func (d *door) Accept() (net.Conn, error) {
+	if d.ready != nil {
+		select {
+		case conn := <-d.ready:
+			return conn, nil
+		case <-d.done:
+			return nil, net.ErrClosed
+		}
+	}
+	conn, err := d.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	tapped := &tapConn{Conn: conn}
+	d.conns.add(tapped)
+	return tapped, nil
+}
+
+// A connSet is the connections in use, also those taken over, which net/http
+// does not know of any more.
+type connSet struct {
+	mu   sync.Mutex
+	open map[net.Conn]struct{}
+	wg   sync.WaitGroup
+}
+
+func (s *connSet) add(conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[net.Conn]struct{}{}
+	}
+	s.open[conn] = struct{}{}
+	s.wg.Add(1)
+}
+
+// replace puts a connection in the place of the one that it wraps.
+func (s *connSet) replace(old, made net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, old)
+	s.open[made] = struct{}{}
+}
+
+// release tells that nothing uses a connection any more.
+func (s *connSet) release(conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.open[conn]; ok {
+		delete(s.open, conn)
+		s.wg.Done()
+	}
+}
+
+// cut closes what is open, without a word to the client.
+func (s *connSet) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for conn := range s.open {
+		_ = bare(conn).Close()
+	}
+}
+
+// bare is the connection below the tap and TLS, which would say goodbye to a
+// client that may not listen.
+func bare(conn net.Conn) net.Conn {
+	if tapped, ok := conn.(*tapConn); ok {
+		conn = tapped.Conn
+	}
+	if secured, ok := conn.(*tls.Conn); ok {
+		conn = secured.NetConn()
+	}
+	return conn
+}
+
+// serve answers on a door until the server closes.
+func (s *Server) serve(d *door) {
+	d.conns, d.ctx = &s.conns, s.ctx
+	d.open()
+	s.serving.Go(func() {
+		err := s.http.Serve(d)
+		if !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+			s.serveErr.CompareAndSwap(nil, &err)
+		}
+		d.work.Wait()
+	})
+}

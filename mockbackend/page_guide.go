@@ -1,0 +1,45 @@
+package mockbackend
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// sampleStub is the stub that the guide and the page show.
+const sampleStub = `{"match": {"path": "/hi"}, "respond": {"text": "hello"}}`
+
+// Guide says what one can call, as text: commands for the server at base, such
+// as http://127.0.0.1:8089. curl is how to call it, "curl -i" where that is
+// enough; admin is what the admin API needs besides, such as a header.
+func Guide(base, curl, admin string) string {
+	var b strings.Builder
+	if admin != "" {
+		admin += " "
+	}
+	line := func(about, path string) {
+		fmt.Fprintf(&b, "  # %s\n  %s %s\n", about, curl, shellQuote(base+path))
+	}
+	b.WriteString("See how your client takes it:\n")
+	line("a 400 whose text leaks a connection string", "/leak/connection-string")
+	line("nothing for 3 seconds, then the answer", "/delay/3000")
+	line("nothing for 3 seconds, then the end of the connection", "/fault/stall-before-headers?durationMs=3000")
+	line("a reset (TCP RST) in place of an answer", "/fault/reset")
+	line("any status; body=problem, fields, nest, envelope, plain, html or empty", "/status/422?body=fields")
+	line("a sample API, described at /openapi.json", "/orders/1")
+	b.WriteString("\nMake it answer as you like, and see what it received:\n")
+	fmt.Fprintf(&b, "  %s %s%s -d '%s'\n", curl, admin, base+"/__mock/stubs", sampleStub)
+	fmt.Fprintf(&b, "  %s %s\n", curl, base+"/hi")
+	fmt.Fprintf(&b, "  %s %s%s\n", curl, admin, base+"/__mock/journal")
+	fmt.Fprintf(&b, "\nIn a browser: %s/\nAll faults: %s/__mock/faults   Admin API: %[2]s/__mock/openapi.json\n", base, base)
+	return b.String()
+}
+
+// guide answers / for whoever is not a browser.
+func guide(q *request) *reply {
+	scheme := "http://"
+	if q.TLS != nil {
+		scheme = "https://"
+	}
+	return newReply(http.StatusOK, "text/plain; charset=utf-8", []byte(Guide(scheme+q.Host+q.base, "curl -i", "")))
+}

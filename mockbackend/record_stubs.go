@@ -1,0 +1,233 @@
+package mockbackend
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"example.com/touchstone/schemas"
+)
+
+// maxMatchedBody is how much of a body a mock compares by default.
+const maxMatchedBody = 1 << 20
+
+// A recording is the answers to one kind of request, in their order.
+type recording struct {
+	match     schemas.StubMatch
+	responses []schemas.StubResponse
+}
+
+// match makes the request a stub's. A condition that would hold a secret asks
+// only that there is a value, or is left out.
+func (r *Recorder) match(q *http.Request, body []byte) (schemas.StubMatch, error) {
+	m := schemas.StubMatch{Method: q.Method, Path: r.path(q.URL.EscapedPath())}
+	if !strings.HasPrefix(m.Path, "/") {
+		return m, fmt.Errorf("a stub cannot match the target %q", q.RequestURI)
+	}
+	for name, values := range q.URL.Query() {
+		if m.Query == nil {
+			m.Query = map[string]schemas.StubText{}
+		}
+		m.Query[name] = schemas.StubText{Equals: values}
+		if r.opts.KeepSecrets {
+			continue
+		}
+		if isSecretName(name) || slices.ContainsFunc(values, func(v string) bool { return redactText(v) != v }) {
+			absent := false
+			m.Query[name] = schemas.StubText{Absent: &absent}
+		}
+	}
+	m.Body = r.bodyMatch(q.Header.Get("Content-Type"), body)
+	return m, nil
+}
+
+// path makes a pattern of a segment that holds a secret. Braces of the path
+// itself are none: they are escaped.
+func (r *Recorder) path(escaped string) string {
+	if r.opts.KeepSecrets {
+		return escaped
+	}
+	segments := strings.Split(escaped, "/")
+	for i, segment := range segments {
+		if redactText(segment) != segment {
+			segments[i] = fmt.Sprintf("{redacted%d}", i)
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+func (r *Recorder) bodyMatch(contentType string, body []byte) *schemas.StubBodyMatch {
+	mediaType, _, _ := mime.ParseMediaType(contentType)
+	switch {
+	case len(body) == 0 || len(body) > maxMatchedBody || strings.HasPrefix(mediaType, "multipart/"):
+		// The mock compares no more than it keeps; boundaries are random.
+		return nil
+	case survivesYAML(body):
+		if r.opts.KeepSecrets {
+			return &schemas.StubBodyMatch{Equals: body}
+		}
+		kept, ok := withoutSecrets(body)
+		if !ok {
+			return nil
+		}
+		if differs("", mustDecode(body), mustDecode(kept), false) == "" {
+			return &schemas.StubBodyMatch{Equals: body}
+		}
+		return &schemas.StubBodyMatch{Subset: kept}
+	case utf8.Valid(body):
+		text := string(body)
+		if !r.opts.KeepSecrets && (redactText(text) != text || hasSecretField(mediaType, text)) {
+			return nil
+		}
+		return &schemas.StubBodyMatch{Text: &schemas.StubText{Equals: []string{text}}}
+	}
+	return nil
+}
+
+// hasSecretField looks for the names of secrets in a form.
+func hasSecretField(mediaType, text string) bool {
+	if mediaType != "application/x-www-form-urlencoded" {
+		return false
+	}
+	for pair := range strings.SplitSeq(text, "&") {
+		if name, _, _ := strings.Cut(pair, "="); isSecretName(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// mustDecode decodes what was found to be JSON before.
+func mustDecode(doc []byte) any {
+	v, err := decodeJSON(doc)
+	if err != nil {
+		panic("mockbackend: " + err.Error())
+	}
+	return v
+}
+
+// survivesYAML tells whether a body is a JSON object or list that reads back as
+// the same value: not with a member twice or half of a surrogate pair.
+func survivesYAML(body []byte) bool {
+	text := bytes.TrimSpace(body)
+	if len(text) == 0 || text[0] != '{' && text[0] != '[' || !utf8.Valid(text) || !json.Valid(text) {
+		return false
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	return uniqueMembers(dec, bytes.Contains(text, []byte("\ufffd")))
+}
+
+func uniqueMembers(dec *json.Decoder, replacement bool) bool {
+	token, err := dec.Token()
+	if err != nil {
+		return false
+	}
+	if text, ok := token.(string); ok {
+		return replacement || !strings.Contains(text, "\ufffd")
+	}
+	open, ok := token.(json.Delim)
+	if !ok {
+		return true
+	}
+	names := map[string]bool{}
+	for dec.More() {
+		if open == '{' {
+			token, err := dec.Token()
+			if err != nil {
+				return false
+			}
+			name := token.(string)
+			if names[name] || !replacement && strings.Contains(name, "\ufffd") {
+				return false
+			}
+			names[name] = true
+		}
+		if !uniqueMembers(dec, replacement) {
+			return false
+		}
+	}
+	_, err = dec.Token()
+	return err == nil
+}
+
+var errRecordingFull = errors.New("the recording is full; start another one")
+
+// add notes a response to a request.
+func (r *Recorder) add(match schemas.StubMatch, response schemas.StubResponse, size int64) error {
+	var key bytes.Buffer
+	appendJSON(&key, match)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.bytes += size; r.bytes > maxRecordedBytes {
+		return errRecordingFull
+	}
+	seen := r.byKey[key.String()]
+	if seen == nil {
+		seen = &recording{match: match}
+		r.byKey[key.String()] = seen
+		r.seen = append(r.seen, seen)
+	}
+	seen.responses = append(seen.responses, response)
+	return nil
+}
+
+// Stubs gives a stub for each kind of request that was answered, in the order
+// of the first answers. Different answers to requests that are the same make a
+// sequence.
+func (r *Recorder) Stubs() []schemas.Stub {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]schemas.Stub, 0, len(r.seen))
+	ids := map[string]int{}
+	for _, seen := range r.seen {
+		s := schemas.Stub{ID: seen.id(), Match: seen.match, Priority: len(seen.match.Query)}
+		if ids[s.ID]++; ids[s.ID] > 1 {
+			s.ID = fmt.Sprintf("%s.%d", s.ID, ids[s.ID])
+		}
+		if seen.match.Body != nil {
+			s.Priority++ // before the stub that takes any body
+		}
+		if responses := seen.distinct(); len(responses) == 1 {
+			s.Respond = &responses[0]
+		} else {
+			s.Sequence = &schemas.StubSequence{Responses: responses}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// distinct leaves out the repetitions at the end, which a sequence does by
+// itself.
+func (seen *recording) distinct() []schemas.StubResponse {
+	var last, text bytes.Buffer
+	end := len(seen.responses)
+	appendJSON(&last, seen.responses[end-1])
+	for ; end > 1; end-- {
+		text.Reset()
+		if appendJSON(&text, seen.responses[end-2]); !bytes.Equal(last.Bytes(), text.Bytes()) {
+			break
+		}
+	}
+	return slices.Clone(seen.responses[:end])
+}
+
+// id names a recording by its request, so that a journal reads well.
+func (seen *recording) id() string {
+	plain := func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '-'
+	}
+	id := strings.Trim(strings.Map(plain, seen.match.Method+seen.match.Path), "-")
+	return id[:min(len(id), 100)]
+}

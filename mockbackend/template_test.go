@@ -1,0 +1,91 @@
+package mockbackend_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"example.com/touchstone/mockbackend"
+)
+
+func TestTemplates(t *testing.T) {
+	const target = "/o/a%2Fb%25/c/d%20e?q=say+%22hi%22"
+	for name, tt := range map[string]struct{ path, respond, body, want, header string }{
+		"segments": {path: `/o/{id}/{rest...}`, respond: `"text":"{{.Path.id}}|{{.Path.rest}}"`, want: "a/b%|c/d e"},
+		"json": {path: `/o/{id}/{rest...}`, respond: `"json":{"id":"{{.Path.id}}","n":[1.50,"{{.Query \"q\"}}"],"{{.Method}}":"plain \\ {{.Cookie \"sid\"}}"}`,
+			want: `{"id":"a/b%","n":[1.50,"say \"hi\""],"POST":"plain \\ s1"}`},
+		"body": {path: `/o/{any...}`, respond: `"text":"{{.JSON.item.name}} {{json .JSON.item}} {{.JSON.n}} {{len .Body}}"`,
+			body: `{"item":{"name":"pen"},"n":1.50}`, want: `pen {"name":"pen"} 1.50 32`},
+		"headers": {path: `/o/{any...}`, respond: `"headers":[["X-T","{{.Header \"x-tag\"}}/{{.Header \"none\"}}/"]],"text":"{{.Target}}"`, want: target, header: "tag//"},
+		"branches": {path: `/o/{any...}`, respond: `"text":"{{if eq .Count 1}}first{{else}}later{{end}}{{with .Query \"none\"}}{{.}}{{end}}{{range .JSON.list}}{{.}},{{$.Method}};{{end}}"`,
+			body: `{"list":["x","y"]}`, want: "firstx,POST;y,POST;"},
+		"with a fault":  {path: `/o/{id}/{rest...}`, respond: `"text":"{{.Path.id}}","fault":{"kind":"drip","intervalMs":1}`, want: "a/b%"},
+		"not asked for": {path: `/o/{id}/{rest...}`, respond: `"template":false,"text":"{{.Path.id}}"`, want: "{{.Path.id}}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(tt.respond, `"template"`) {
+				tt.respond += `,"template":true`
+			}
+			srv := start(t, mockbackend.Options{})
+			add(t, srv, `{"match":{"path":"`+tt.path+`"},"respond":{`+tt.respond+`}}`)
+			got := call(t, newClient(t), "POST", srv.URL()+target, tt.body, "X-Tag", "tag", "Cookie", "sid=s1")
+			if got.body != tt.want || got.header.Get("X-T") != tt.header {
+				t.Errorf("got %q, X-T %q; want %q, %q", got.body, got.header.Get("X-T"), tt.want, tt.header)
+			}
+		})
+	}
+}
+
+// The number of an answer counts on, also through a sequence.
+func TestTemplateCount(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	add(t, srv, `{"match":{},"sequence":{"responses":[{"template":true,"text":"a{{.Count}}"},{"template":true,"text":"b{{.Count}}"}],"then":"cycle"}}`)
+	for _, want := range []string{"a1", "b2", "a3"} {
+		if got := call(t, newClient(t), "GET", srv.URL()+"/", ""); got.body != want {
+			t.Errorf("got %s, want %s", got.body, want)
+		}
+	}
+}
+
+// A template that the request does not fit is a 500 that says so, here and in
+// the journal.
+func TestTemplateFails(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	for _, tt := range []struct{ respond, path, body, says string }{
+		{`{"template":true,"text":"{{.JSON.a}}"}`, "/x", `{"b":1}`, `no entry for key "a"`},
+		{`{"template":true,"text":"{{.JSON.a}}"}`, "/x", `{`, "JSON"},
+		{`{"template":true,"headers":[["X-T","{{.Path.id}}"]]}`, "/a%0d%0aSet-Cookie:x", "", "more than one line"},
+		{`{"template":true,"text":"{{range $i, $x := .JSON}}{{printf \"%1000000d\" $i}}{{end}}"}`, "/x", "[" + strings.Repeat("1,", 20) + "1]", "more than 16777216 bytes"},
+	} {
+		id := add(t, srv, `{"match":{"path":"/{id}"},"respond":`+tt.respond+`}`)
+		got := call(t, newClient(t), "POST", srv.URL()+tt.path, tt.body)
+		if got.status != 500 || !strings.Contains(got.body, "The template of the stub "+id) || !strings.Contains(strings.ReplaceAll(got.body, `\"`, `"`), tt.says) {
+			t.Errorf("%s: %d %s, want %s", tt.respond, got.status, got.body, tt.says)
+		}
+		if e := wait(t, srv, mockbackend.Filter{Stub: id, Done: true}, 1)[0]; e.Sent.Status != 500 || !strings.Contains(e.Sent.Error, tt.says) {
+			t.Errorf("%s: the journal says %+v", tt.respond, e.Sent)
+		}
+		srv.Remove(id)
+	}
+}
+
+func TestTemplateRefusals(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	for _, tt := range []struct{ respond, pointer, says string }{
+		{`{"text":"{{"}`, "/respond", "is not a template"},
+		{`{"text":"{{.Path.no}}"}`, "/respond", "the segment no, which the path does not name; it names [id]"},
+		{`{"text":"{{if .Path.id}}{{else}}{{with 1}}{{$.Path.no}}{{end}}{{end}}"}`, "/respond", "the segment no"},
+		{`{"text":"{{printf \"%s\" (print .Path.no)}}"}`, "/respond", "the segment no"},
+		{`{"json":{"a":["{{.Path.no}}"]}}`, "/respond/json", "the segment no"},
+		{`{"headers":[["A","1"],["B","{{.Path.no}}"]]}`, "/respond/headers/1", "the segment no"},
+		{`{"text":"{{define \"a\"}}{{end}}"}`, "/respond", "defines others"},
+		{`{"text":"{{template \"stub\"}}"}`, "/respond", "calls others"},
+		{`{"text":"{{env \"HOME\"}}"}`, "/respond", `"env" not defined`},
+	} {
+		_, err := srv.Add(mustStub(t, `{"match":{"path":"/{id}"},"respond":{"template":true,`+tt.respond[1:]+`}`))
+		bad, ok := errors.AsType[*mockbackend.InvalidStubError](err)
+		if !ok || bad.Pointer != tt.pointer || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v", tt.respond, err)
+		}
+	}
+}
