@@ -31,16 +31,25 @@ func (p *progress) show(done, total int, result schemas.CaseResult) {
 	if result.Status == schemas.Fail {
 		p.failed++
 	}
+	what := fmt.Sprintf("cases, %d failed", p.failed)
+	if p.live {
+		what += "  " + result.ID
+	}
+	p.line(done, total, what)
+}
+
+// line shows how many of something are done.
+func (p *progress) line(done, total int, what string) {
 	if p.live {
 		if now := time.Now(); now.Sub(p.shown) >= refresh || done == total {
 			p.shown = now
-			fmt.Fprintf(p.out, "\r\x1b[K%d/%d cases, %d failed  %s", done, total, p.failed, result.ID)
+			fmt.Fprintf(p.out, "\r\x1b[K%d/%d %s", done, total, what)
 		}
 		return
 	}
 	if tenth := done * 10 / total; tenth > p.tenth {
 		p.tenth = tenth
-		fmt.Fprintf(p.out, "%d/%d cases, %d failed\n", done, total, p.failed)
+		fmt.Fprintf(p.out, "%d/%d %s\n", done, total, what)
 	}
 }
 

@@ -59,6 +59,43 @@ func judgeCancelled(s *subject) (int, []schemas.Finding) {
 	return 1, nil
 }
 
+// follow places what only follows from an answer of the wrong kind, a refusal
+// that was not made or a call that was refused, under that one's requirement. A
+// backend that received a request although the call was refused is a finding of
+// its own; so is a flag.
+func (s *subject) follow(findings []schemas.Finding) {
+	if s.Call == nil {
+		return
+	}
+	_, failed := find(s.members, "error")
+	_, reports := find(s.members, "status")
+	refusal := failed && !reports
+	at := slices.IndexFunc(findings, func(f schemas.Finding) bool { return f.Member == "error" || f.Member == "status" })
+	if at < 0 {
+		// The message of a refusal names its fields.
+		if fields := slices.IndexFunc(findings, func(f schemas.Finding) bool { return f.Member == "fields" }); fields >= 0 {
+			for i := range findings {
+				if findings[i].Member == "message" {
+					findings[i].Requirement, findings[i].Follows = findings[fields].Requirement, "fields"
+				}
+			}
+		}
+		return
+	}
+	if id := s.Case.Judge["refusal"]; id != "" && refusal && findings[at].Member == "error" {
+		findings[at].Requirement = id // refused, but under another code
+	}
+	for i, f := range findings {
+		if f.Member == "isError" || f.Member == "requests" && refusal && findings[at].Member == "error" {
+			continue
+		}
+		findings[i].Requirement = findings[at].Requirement
+		if i != at {
+			findings[i].Follows = findings[at].Member
+		}
+	}
+}
+
 // judgeFlag holds the carrier's error flag against the envelope (CARRIER-02 to
 // CARRIER-04).
 func judgeFlag(s *subject) (int, []schemas.Finding) {

@@ -38,7 +38,7 @@ func judgeCanary(s *subject) (int, []schemas.Finding) {
 // followCanary places every mismatch of a member that holds the canary under
 // the canary's requirement: the member is only where the leak shows.
 func (s *subject) followCanary(findings []schemas.Finding) {
-	if !slices.ContainsFunc(findings, func(f schemas.Finding) bool { return f.Member == "canary" }) {
+	if s.wrongBranch() || !slices.ContainsFunc(findings, func(f schemas.Finding) bool { return f.Member == "canary" }) {
 		return
 	}
 	needles := needlesOf(s.Canary)
@@ -60,32 +60,19 @@ type needle struct {
 }
 
 // needlesOf gives the canary and the part of its base64 that does not depend
-// on what stands around it, for each of the three ways it can be aligned.
+// on what stands around it, for each of the three ways it can be aligned. A
+// token of ASCII letters and digits is the same in both alphabets of RFC 4648.
 func needlesOf(canary string) []needle {
 	needles := []needle{{"", []byte(strings.ToLower(canary))}}
-	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for shift := range 3 {
-			padded := strings.Repeat("\x00", shift) + canary
-			encoded := encoding.EncodeToString([]byte(padded))
-			// The first characters mix with what precedes, the last with what follows.
-			from := (shift*8 + 5) / 6
-			to := len(padded) * 8 / 6
-			core := strings.ToLower(encoded[from:to])
-			if !hasNeedle(needles, core) {
-				needles = append(needles, needle{" (in base64)", []byte(core)})
-			}
-		}
+	for shift := range 3 {
+		padded := strings.Repeat("\x00", shift) + canary
+		encoded := base64.RawStdEncoding.EncodeToString([]byte(padded))
+		// The first characters mix with what precedes, the last with what follows.
+		from := (shift*8 + 5) / 6
+		to := len(padded) * 8 / 6
+		needles = append(needles, needle{" (in base64)", []byte(strings.ToLower(encoded[from:to]))})
 	}
 	return needles
-}
-
-func hasNeedle(needles []needle, text string) bool {
-	for _, n := range needles {
-		if string(n.text) == text {
-			return true
-		}
-	}
-	return false
 }
 
 // search gives the place and spelling of the first needle found in text, with

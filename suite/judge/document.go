@@ -95,7 +95,7 @@ func equal(a, b json.RawMessage, ordered bool) bool {
 	case isNumber(a) && isNumber(b):
 		return decimal(string(a)) == decimal(string(b))
 	}
-	return false // true, false and null are equal as bytes or not at all
+	return bytes.Equal(a, b) // true, false and null
 }
 
 func equalObjects(a, b json.RawMessage, ordered bool) bool {

@@ -50,6 +50,7 @@ var judges = []judge{
 	{"shape", isEnvelope, judgeShape},
 	{"text", isEnvelope, judgeText},
 	{"members", claimsMembers, judgeMembers},
+	{"status", reportsStatus, judgeStatus},
 	{"assertions", func(s *subject) bool { return len(s.Case.Assert) > 0 }, judgeAssertions},
 	{"canary", func(s *subject) bool { return s.Case.Judge["canary"] != "" }, judgeCanary},
 	{"time", func(s *subject) bool { return s.Case.MaxMs > 0 }, judgeTime},
@@ -84,6 +85,9 @@ func All(x *Exchange) ([]schemas.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f, broken := carried(s); broken {
+		return []schemas.Finding{f}, nil
+	}
 	if s.invented() {
 		return []schemas.Finding{inventedFinding(s)}, nil
 	}
@@ -99,6 +103,7 @@ func All(x *Exchange) ([]schemas.Finding, error) {
 		all = append(all, findings...)
 	}
 	s.followCanary(all)
+	s.follow(all)
 	return all, nil
 }
 
@@ -159,18 +164,25 @@ var codeRequirements = map[schemas.BackendCode]string{
 }
 
 func derived(k fixtures.Case, name string) string {
+	if k.Kind == schemas.KindAgent {
+		return ""
+	}
 	raw := k.Expected
 	if raw == nil && len(k.ExpectedAnyOf) > 0 {
 		raw = k.ExpectedAnyOf[0]
 	}
-	if raw == nil && name == "status" {
+	if raw == nil && name == "status" && k.Kind != schemas.KindCalls {
 		return "SHAPE-02"
 	}
 	var want schemas.BackendError
-	if raw == nil || json.Unmarshal(raw, &want) != nil || want.Status == 0 {
+	if raw == nil || json.Unmarshal(raw, &want) != nil {
 		return ""
 	}
 	switch {
+	case want.Status == 0 && want.Error != "" && name == "retryable":
+		return "SDK-21"
+	case want.Status == 0:
+		return ""
 	case name == "status" && want.Status < 400:
 		return "SUCCESS-01"
 	case name == "status":

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/touchstone/schemas"
@@ -14,7 +15,7 @@ func claimsMembers(s *subject) bool { return len(s.expected) > 0 }
 // judgeMembers compares the answer with the expected one, member by member.
 // Where several answers would do, the nearest is the one to compare with.
 func judgeMembers(s *subject) (int, []schemas.Finding) {
-	if s.broken != nil || s.wrongBranch() {
+	if s.broken != nil || s.wrongBranch() || s.Call != nil && !s.Call.Document && s.isDocument() {
 		return 1, nil // judgeShape has said so
 	}
 	var best []schemas.Finding
@@ -84,28 +85,78 @@ func (s *subject) cause(name string, want []member, mismatched map[string]bool) 
 	if wanted != got && mismatched["fields"] && (name == "error" || name == "message") {
 		return "fields"
 	}
-	if name == "message" {
-		for _, quoted := range []string{"error", "reference", "retryAfterSeconds"} {
-			if mismatched[quoted] {
-				return quoted
-			}
+	if name != "message" {
+		return ""
+	}
+	if mismatched["error"] {
+		return "error"
+	}
+	for _, quoted := range []string{"reference", "retryAfterSeconds"} {
+		if mismatched[quoted] && (quotes(want, quoted) || quotes(s.members, quoted)) {
+			return quoted
 		}
 	}
 	return ""
 }
 
+// quotes says whether the message of an answer quotes another member of it.
+func quotes(ms []member, name string) bool {
+	value, ok := find(ms, name)
+	raw, _ := find(ms, "message")
+	var message, text string
+	if !ok || json.Unmarshal(raw, &message) != nil {
+		return false
+	}
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value) // a number
+	}
+	return text != "" && strings.Contains(message, text)
+}
+
+// reportsStatus is true for cases about a backend's answer that claim only part
+// of the envelope: the status is claimed all the same (SHAPE-02).
+func reportsStatus(s *subject) bool {
+	return s.Call == nil && s.Case.Kind == schemas.KindErrorMapping && len(s.expected) == 0 && s.backendStatus() > 0
+}
+
+// backendStatus is the status of the backend's answer in a mapping case, 0 in
+// one about a refusal.
+func (s *subject) backendStatus() int {
+	in, err := s.Case.Facts()
+	if err != nil {
+		return 0 // the corpus is linted
+	}
+	return in.Status
+}
+
+func judgeStatus(s *subject) (int, []schemas.Finding) {
+	if s.broken != nil || s.wrongBranch() || s.taken("status") {
+		return 1, nil // judgeShape has said so
+	}
+	want := json.RawMessage(strconv.Itoa(s.backendStatus()))
+	got, _ := find(s.members, "status") // it is there, or the branch is wrong
+	if equal(want, got, false) {
+		return 1, nil
+	}
+	return 1, []schemas.Finding{finding(s.under("status"), "status", "status differs", want, got)}
+}
+
 // judgeAssertions checks claims about single members.
 func judgeAssertions(s *subject) (int, []schemas.Finding) {
-	if s.broken != nil || s.wrongBranch() {
+	if s.broken != nil || s.wrongBranch() || s.Call != nil && !s.Call.Document && s.isDocument() {
 		return len(s.Case.Assert), nil // judgeShape has said so
 	}
 	mismatched := map[string]bool{}
+	if reportsStatus(s) {
+		_, other := judgeStatus(s)
+		mismatched["status"] = len(other) > 0
+	}
 	var findings []schemas.Finding
 	for _, a := range s.Case.Assert {
 		actual, got := reach(s.members, a.Member)
 		top, _, _ := strings.Cut(a.Member, ".")
-		if s.taken(top) {
-			continue
+		if s.taken(top) || top == "status" && mismatched[top] {
+			continue // it has been said
 		}
 		if problem := claim(a, actual, got); problem != "" {
 			mismatched[top] = true

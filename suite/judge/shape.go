@@ -77,8 +77,12 @@ func judgeShape(s *subject) (int, []schemas.Finding) {
 	if s.broken != nil {
 		return 1, []schemas.Finding{finding("SHAPE-01", "", "the answer is "+s.broken.Error(), nil, quoted(s.Answer.Envelope))}
 	}
+	if s.Call != nil && s.isDocument() {
+		return 1, []schemas.Finding{finding(s.under("error"), "error", "the answer is a document, and should be a refusal", nil, json.RawMessage(s.Answer.Envelope))}
+	}
 	if want, _ := s.expectedBranch(); s.wrongBranch() {
-		return 1, []schemas.Finding{finding(s.branchRequirement(want), "status",
+		requirement, name := s.branchRequirement(want)
+		return 1, []schemas.Finding{finding(requirement, name,
 			fmt.Sprintf("the answer is a %s, not a %s", s.branch, want), nil, json.RawMessage(s.Answer.Envelope))}
 	}
 	var findings []schemas.Finding
@@ -96,14 +100,28 @@ func judgeShape(s *subject) (int, []schemas.Finding) {
 	return 1, append(findings, s.blankMessages()...)
 }
 
-func (s *subject) branchRequirement(want branch) string {
+// branchRequirement places an answer of the wrong shape, and names the member
+// that makes it one.
+// isDocument says that the answer is none of the envelopes, as what a
+// meta-tool answers when it does not refuse.
+func (s *subject) isDocument() bool {
+	_, failed := find(s.members, "error")
+	_, reports := find(s.members, "status")
+	return !failed && !reports
+}
+
+func (s *subject) branchRequirement(want branch) (requirement, name string) {
 	switch {
+	case s.Call != nil && want == success:
+		return s.underOr("status", Subject(s.Case), true), "status"
+	case s.Call != nil:
+		return s.under("error"), "error"
 	case want == sdkError || s.branch == sdkError:
-		return "SHAPE-02"
+		return "SHAPE-02", "status"
 	case want == success:
-		return s.under("status")
+		return "SUCCESS-01", "status"
 	}
-	return s.under("error")
+	return s.under("error"), "error"
 }
 
 // shapeRequirement places a violation of the schema.

@@ -1,0 +1,124 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"example.com/touchstone/fixtures"
+	"example.com/touchstone/mockbackend"
+	"example.com/touchstone/schemas"
+	"example.com/touchstone/suite/engine"
+	"example.com/touchstone/suite/target"
+)
+
+const (
+	// agentCases is how many cases about agents run at once, of all specimens:
+	// they mostly wait.
+	agentCases = 64
+	// agentSpecimens is how many specimens are under way at once.
+	agentSpecimens = 10
+)
+
+// RunAgents runs the cases about agents against every specimen, and gives the
+// outcomes in the specimens' order.
+func RunAgents(ctx context.Context, corpus *fixtures.Corpus, specimens []Specimen, done func(Outcome)) ([]Outcome, error) {
+	outcomes := make([]Outcome, len(specimens))
+	slots := make(chan struct{}, agentCases)
+	next := make(chan int)
+	var workers sync.WaitGroup
+	var telling sync.Mutex
+	for range agentSpecimens {
+		workers.Go(func() {
+			for i := range next {
+				outcomes[i] = judgeAgent(ctx, corpus, specimens[i], slots)
+				if done != nil {
+					telling.Lock()
+					done(outcomes[i])
+					telling.Unlock()
+				}
+			}
+		})
+	}
+feeding:
+	for i := range specimens {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+			break feeding
+		}
+	}
+	close(next)
+	workers.Wait()
+	return outcomes, ctx.Err()
+}
+
+// longestFirst gives the cases about agents, those that wait for a time first.
+func longestFirst(corpus *fixtures.Corpus) []fixtures.Case {
+	var timed, others []fixtures.Case
+	for _, k := range corpus.Cases {
+		switch {
+		case k.Kind != schemas.KindAgent:
+		case strings.Contains(string(k.Input), `"delayMs"`) || strings.Contains(string(k.Input), `"hold"`):
+			timed = append(timed, k)
+		default:
+			others = append(others, k)
+		}
+	}
+	return append(timed, others...)
+}
+
+// PlainAnswers gives t without the claim to ask models for streamed answers. The
+// gate runs most specimens so: how an answer travels is the model client's
+// business, and the same in all of them.
+func PlainAnswers(t target.Target) target.Target { return plainAnswers{t} }
+
+type plainAnswers struct{ target.Target }
+
+func (p plainAnswers) Describe(ctx context.Context) (schemas.DescribeResult, error) {
+	d, err := p.Target.Describe(ctx)
+	d.Features = slices.DeleteFunc(d.Features, func(f string) bool { return f == schemas.FeatureAgentStreaming })
+	return d, err
+}
+
+// judgeAgent runs the cases about agents side by side.
+func judgeAgent(ctx context.Context, corpus *fixtures.Corpus, s Specimen, slots chan struct{}) (o Outcome) {
+	o = Outcome{Specimen: s, Killers: map[string][]string{}}
+	backend, err := mockbackend.Start(mockbackend.Options{})
+	if err != nil {
+		o.Err = err
+		return o
+	}
+	defer backend.Close()
+	t := s.Open()
+	defer func() { o.Err = errors.Join(o.Err, t.Close()) }()
+	e, err := engine.New(ctx, corpus, t, backend, engine.Options{CallTimeout: 20 * time.Second})
+	if err != nil {
+		o.Err = err
+		return o
+	}
+	var cases sync.WaitGroup
+	var adding sync.Mutex
+	for _, k := range longestFirst(corpus) {
+		slots <- struct{}{}
+		cases.Go(func() {
+			defer func() { <-slots }()
+			result, err := e.Run(ctx, k)
+			adding.Lock()
+			defer adding.Unlock()
+			o.Err = errors.Join(o.Err, err)
+			o.add(result)
+		})
+	}
+	cases.Wait()
+	for id, killers := range o.Killers {
+		o.Failed = append(o.Failed, id)
+		slices.Sort(killers)
+	}
+	slices.Sort(o.Failed)
+	slices.Sort(o.Passed)
+	return o
+}
