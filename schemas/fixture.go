@@ -92,6 +92,7 @@ type Call struct {
 	Invoke        *InvokeParams     `json:"invoke,omitempty"`
 	Search        *SearchParams     `json:"search,omitempty"`
 	Load          *LoadParams       `json:"load,omitempty"`
+	Tool          *ToolCall         `json:"tool,omitempty"`
 	Document      bool              `json:"document,omitempty"`
 	Expected      json.RawMessage   `json:"expected,omitempty"`
 	ExpectedAnyOf []json.RawMessage `json:"expectedAnyOf,omitempty"`

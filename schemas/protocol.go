@@ -23,6 +23,9 @@ const (
 	FeatureNotInvocable    = "not-invocable"
 	FeatureInternalFault   = "internal-fault"
 	FeatureErrorFlag       = "error-flag"
+	// FeatureMCP is claimed by the MCP driver alone: answers are judged as
+	// results of tools/call.
+	FeatureMCP = "mcp"
 )
 
 // Request is a JSON-RPC 2.0 request of the target protocol. IDs are positive
@@ -72,6 +75,9 @@ type DescribeResult struct {
 	// Profiles the target wants to be certified for; empty means all that its features reach.
 	Profiles []string `json:"profiles,omitempty"`
 	Features []string `json:"features"`
+	// Operations are the operations of the sample API that the target exposes;
+	// nil means all of them.
+	Operations []string `json:"operations,omitempty"`
 }
 
 // ConfigureParams are the settings of a run, sent before the first case, and
@@ -197,6 +203,21 @@ type SearchParams struct {
 // LoadParams are the params of "load", the meta-tool load_tool.
 type LoadParams struct {
 	Name string `json:"name"`
+}
+
+// SampleOperations are the operations of the sample API that cases call.
+func SampleOperations() []string {
+	return []string{
+		"list_orders", "create_order", "search_orders", "get_order", "update_order", "delete_order",
+		"attach_file", "get_session", "tenant_report", "export_orders",
+	}
+}
+
+// ToolCall is a call of one of the meta-tools as MCP's tools/call carries it.
+type ToolCall struct {
+	// Name is search_tools, load_tool or invoke_tool.
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
 }
 
 // AnswerResult is the result of "map", "refuse", "search", "load" and "invoke":

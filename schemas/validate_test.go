@@ -158,7 +158,8 @@ func TestAllSchemasCompile(t *testing.T) {
 		schemas.FamilySchema, schemas.TableSchema, schemas.ResponseInputSchema, schemas.RefusalInputSchema, schemas.RequirementsSchema,
 		schemas.CertificateSchema, schemas.RequestSchema, schemas.ResponseSchema, schemas.DescribeParamsSchema, schemas.DescribeResultSchema,
 		schemas.ConfigureParamsSchema, schemas.ConfigureResultSchema, schemas.MapParamsSchema, schemas.RefuseParamsSchema,
-		schemas.InvokeParamsSchema, schemas.AnswerSchema, schemas.StubSchema,
+		schemas.InvokeParamsSchema, schemas.AnswerSchema, schemas.StubSchema, schemas.ComposeParamsSchema, schemas.ComposeResultSchema,
+		schemas.SearchParamsSchema, schemas.LoadParamsSchema, schemas.CompositionSchema, schemas.CallsSchema,
 	} {
 		if _, err := schemas.Validate(ref, []byte(`{}`)); err != nil {
 			t.Error(err)

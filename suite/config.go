@@ -45,6 +45,12 @@ type Config struct {
 	CallTimeout time.Duration
 	// Backend is a mock backend to use; nil means one of the run's own.
 	Backend *mockbackend.Server
+	// BackendAddr is where the run's own mock backend listens; "" is a free port.
+	BackendAddr string
+	// Limits are those of a target that cannot be told the run's: TimeoutMs,
+	// MaxResponseBytes, MaxInlineFileBytes and MaxFileBytes. What is not set is
+	// the run's.
+	Limits schemas.ConfigureParams
 	// Progress, if not nil, is told after each case.
 	Progress func(done, total int, result schemas.CaseResult)
 }
@@ -138,12 +144,16 @@ func open(ctx context.Context, c Config) (*session, error) {
 	s := &session{config: c, started: time.Now(), close: func() error { return nil }}
 	backend := c.Backend
 	if backend == nil {
-		if backend, err = mockbackend.Start(mockbackend.Options{}); err != nil {
-			return nil, err
+		if backend, err = mockbackend.Start(mockbackend.Options{Addr: c.BackendAddr}); err != nil {
+			return nil, addrError(c.BackendAddr, err)
 		}
 		s.close = backend.Close
 	}
-	options := engine.Options{CallTimeout: c.CallTimeout}
+	options := engine.Options{
+		CallTimeout:      c.CallTimeout,
+		BackendTimeout:   time.Duration(c.Limits.TimeoutMs) * time.Millisecond,
+		MaxResponseBytes: c.Limits.MaxResponseBytes, MaxInlineFileBytes: c.Limits.MaxInlineFileBytes, MaxFileBytes: c.Limits.MaxFileBytes,
+	}
 	judged := c.Target
 	if judged == nil {
 		if judged, err = c.Open(ctx, engine.Settings(backend, options)); err != nil {
@@ -165,6 +175,14 @@ func open(ctx context.Context, c Config) (*session, error) {
 		}
 	}
 	return s, nil
+}
+
+// addrError says what to do about an address that cannot be listened on.
+func addrError(addr string, err error) error {
+	if addr == "" {
+		return err
+	}
+	return &UsageError{fmt.Errorf("%w; the run listens there itself, so a mock backend that runs there already must be ended first", err)}
 }
 
 // openError tells a target that cannot be reached from a name that means none.

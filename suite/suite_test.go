@@ -15,16 +15,12 @@ import (
 	"github.com/onsi/ginkgo/v2/formatter"
 	"go.uber.org/goleak"
 
-	"example.com/touchstone/fixtures"
-	"example.com/touchstone/mockbackend"
 	"example.com/touchstone/reference/serve"
 	"example.com/touchstone/schemas"
 	"example.com/touchstone/suite"
-	"example.com/touchstone/suite/engine"
 	"example.com/touchstone/suite/target"
 	"example.com/touchstone/suite/target/builtin"
 	"example.com/touchstone/suite/target/open"
-	"example.com/touchstone/suite/verdict"
 )
 
 // serveLines makes this test binary the reference as an exec target.
@@ -77,32 +73,12 @@ func closing(t *testing.T, c interface{ Close() error }) {
 	}
 }
 
-// certifyDirectly runs every case through the engine, without Ginkgo.
 func certifyDirectly(t *testing.T, judged target.Target) schemas.Certificate {
 	t.Helper()
-	corpus, err := fixtures.Builtin()
+	cert, err := suite.CertifyDirectly(t.Context(), suite.Config{Target: judged})
 	if err != nil {
 		t.Fatal(err)
 	}
-	backend, err := mockbackend.Start(mockbackend.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closing(t, backend)
-	e, err := engine.New(t.Context(), corpus, judged, backend, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := verdict.Run{Corpus: corpus, Selected: corpus.Cases, Profiles: verdict.Claimed(e.Description())}
-	for _, k := range corpus.Cases {
-		result, err := e.Run(t.Context(), k)
-		if err != nil {
-			t.Fatalf("case %s: %v", k.ID, err)
-		}
-		run.Results = append(run.Results, result)
-	}
-	var cert schemas.Certificate
-	verdict.Fill(&cert, run)
 	return cert
 }
 

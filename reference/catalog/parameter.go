@@ -17,9 +17,10 @@ var ignoredHeaders = []string{"accept", "content-type", "authorization"}
 
 // parameterShape is one parameter of a template with what agents are told of it.
 type parameterShape struct {
-	parameter compose.Parameter
-	schema    *openapi3.SchemaRef
-	required  bool
+	parameter   compose.Parameter
+	description string
+	schema      *openapi3.SchemaRef
+	required    bool
 }
 
 // parameter adds a parameter of the document.
@@ -39,12 +40,8 @@ func (b *builder) parameter(p *openapi3.Parameter) {
 		if s.parameter.Fill != nil {
 			continue
 		}
-		description := p.Description
-		if len(shapes) > 1 || description == "" {
-			description = describe(s.schema)
-		}
-		b.publish(cmp.Or(s.parameter.As, s.parameter.Name), description, s.required,
-			b.schema.inline(s.schema, schemaHints{description: description, notNull: true}))
+		b.publish(cmp.Or(s.parameter.As, s.parameter.Name), s.description, s.required,
+			b.schema.inline(s.schema, schemaHints{description: s.description, notNull: true}))
 	}
 }
 
@@ -59,9 +56,10 @@ func describe(ref *openapi3.SchemaRef) string {
 // but for an object whose members are parameters of their own on the wire.
 func (b *builder) shapes(p *openapi3.Parameter) ([]parameterShape, error) {
 	one := parameterShape{
-		parameter: compose.Parameter{In: p.In, Explode: p.Explode},
-		schema:    p.Schema,
-		required:  p.Required || p.In == compose.InPath,
+		parameter:   compose.Parameter{In: p.In, Explode: p.Explode},
+		description: cmp.Or(p.Description, describe(p.Schema)),
+		schema:      p.Schema,
+		required:    p.Required || p.In == compose.InPath,
 	}
 	if p.Schema == nil && len(p.Content) > 0 {
 		// The value is a document, and so text for the agent to write.
@@ -109,9 +107,10 @@ func exploded(p *openapi3.Parameter, field compose.Field) ([]parameterShape, err
 	var list []parameterShape
 	for i, member := range field.Members {
 		list = append(list, parameterShape{
-			parameter: compose.Parameter{Field: member, In: p.In},
-			schema:    m.properties[i].schema,
-			required:  p.Required && m.properties[i].required,
+			parameter:   compose.Parameter{Field: member, In: p.In},
+			description: cmp.Or(describe(m.properties[i].schema), p.Description),
+			schema:      m.properties[i].schema,
+			required:    p.Required && m.properties[i].required,
 		})
 	}
 	return list, nil

@@ -127,6 +127,20 @@ func TestParametersOfPathAndOperation(t *testing.T) {
 	wantTemplate(t, op, `{"method":"GET","route":"/a/{id}","parameters":[{"name":"id","type":"integer","in":"path"},{"name":"page","type":"integer","in":"query"},{"name":"q","type":"string","in":"query"},{"name":"page","type":"string","in":"header","as":"header_page"},{"name":"header_page","type":"string","in":"query","as":"query_header_page"}]}`)
 }
 
+// TestObjectsAsParameters has objects whose members are parameters on the wire.
+func TestObjectsAsParameters(t *testing.T) {
+	op := only(t, document(`
+  /a:
+    get:
+      operationId: op
+      parameters:
+        - {name: needed, in: query, required: true, description: A range., schema: {type: object, required: [from], properties: {from: {type: string, description: Its start.}, to: {type: string}}}}
+        - {name: spare, in: query, schema: {type: object, required: [page], properties: {page: {type: integer}}}}
+      responses: {}
+`), catalog.Options{})
+	wantSchema(t, op, `{"type":"object","properties":{"from":{"type":"string","description":"Its start."},"to":{"description":"A range.","type":"string"},"page":{"type":"integer"}},"required":["from"],"additionalProperties":false}`)
+}
+
 func TestOperationsThatCannotBeInvoked(t *testing.T) {
 	operations := read(t, document(`
   /a/{id}:

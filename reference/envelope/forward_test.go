@@ -51,6 +51,7 @@ func TestForwardedMessage(t *testing.T) {
 		{"envelope: error", jsonType, `{"reason":"6","title":"5","error":"4"}`, "4"},
 		{"envelope: title", jsonType, `{"reason":"6","title":"5"}`, "5"},
 		{"envelope: reason", jsonType, `{"reason":"6"}`, "6"},
+		{"envelope: a later key with a lower rank", jsonType, `{"reason":"6","detail":"2","title":"5"}`, "2"},
 		{"envelope: keys without case", jsonType, `{"Succeeded":false,"MESSAGE":"It is locked."}`, "It is locked."},
 		{"envelope: escaped key", jsonType, `{"mess\u0061ge":"It is locked."}`, "It is locked."},
 		{"envelope: empty value is skipped", jsonType, `{"message":"","Error":"It is locked."}`, "It is locked."},

@@ -52,6 +52,15 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+func TestTraceIDIsStrictByItself(t *testing.T) {
+	accepts := envelope.NewMapper().TraceID
+	for value, want := range map[string]bool{"": false, "a": true, "a\n": false, "\na": false, "a\x00": false} {
+		if got := accepts(value); got != want {
+			t.Errorf("TraceID(%q) = %v", value, got)
+		}
+	}
+}
+
 func TestReference(t *testing.T) {
 	const body = `{"traceId":"trace-1","message":"no"}`
 	hundred := strings.Repeat("x", 100)

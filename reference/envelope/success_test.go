@@ -58,6 +58,16 @@ func TestSuccess(t *testing.T) {
 	}
 }
 
+func TestEncode(t *testing.T) {
+	data, err := envelope.Encode(mapped(t, envelope.NewMapper(), response(200, "text/plain", "a<b>&c"), schemas.FieldContext{}))
+	if want := `{"status":200,"body":"a<b>&c","contentType":"text/plain"}`; string(data) != want || err != nil {
+		t.Errorf("got %s, %v", data, err)
+	}
+	if data, err := envelope.Encode(&schemas.Success{Status: 200, Body: json.RawMessage("{")}); err == nil {
+		t.Errorf("a body that is not JSON is encoded as %s", data)
+	}
+}
+
 func TestNestingIsBounded(t *testing.T) {
 	m := envelope.NewMapper()
 	for depth, isJSON := range map[int]bool{1000: true, 1001: false, 5_000_000: false} {
@@ -100,6 +110,7 @@ func TestLocation(t *testing.T) {
 		{302, "/login?next=https://ann:x@shop.example", ""},
 		{302, "/login?next=https%3A%2F%2Fann%3Ax%40shop.example", ""},
 		{302, "/cb?token=" + jwt, ""},
+		{302, "/cb?x=%zz&token=" + jwt, ""},
 		{302, "/cb?auth=Bearer+abcd1234", ""},
 		{302, "/cb?auth=bearer%20abcd1234", ""},
 	} {

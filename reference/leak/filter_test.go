@@ -183,7 +183,7 @@ func TestBenignTextPasses(t *testing.T) {
 		"password is too short", "; Server=db1",
 		"redis://", "redis:// is down", "rediss://db1", "myredis://db1", "redis:/db1",
 		"https://example.com/a:b@c", "https://ann@example.com", "https://example.com:8080/x@y", "https://example.com?x:y@z",
-		"https://ann:@example.com", "://ann:x@example.com", "ann:x@example.com", "https://a:b c@d", "https://",
+		"https://ann:@example.com", "://ann:x@example.com", "see ://ann:x@example.com", "ann:x@example.com", "https://a:b c@d", "https://",
 		"Bearer abc1234", "Bearer", "Bearer ", "bearers abcd1234", "myBearer abcd1234", "Bearer abc 1234567", "Bearerabcd1234",
 		"eyJhbGci.eyJzdWIi", "eyJ.a.b", "eyJa..b", "eyJa.b.", "keyJob.name.value", "eyja.b.c", "KeyJeyJa.b.c",
 		strings.Repeat("x", 1000), strings.Repeat("\U0001F600", 500),

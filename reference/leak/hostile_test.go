@@ -52,7 +52,7 @@ func TestHostileText(t *testing.T) {
 	f.MaxUnits = 0
 	limited := leak.Default()
 	for _, h := range hostile {
-		text := strings.Repeat(h.unit, 1<<20/len(h.unit))
+		text := strings.Repeat(h.unit, 256<<10/len(h.unit))
 		if ids := f.Classes(text); ids != nil {
 			t.Errorf("%s: withheld: %v", h.name, ids)
 		}

@@ -32,6 +32,7 @@ func (h *Handler) configure(ctx context.Context, raw json.RawMessage) (any, erro
 	if err != nil {
 		return nil, &rpcError{schemas.InvalidParams, fmt.Errorf("openapiUrl %s: %w", params.OpenAPIURL, err)}
 	}
+	h.agents.forget()
 	h.layer.Store(invoke.New(invoke.Config{
 		Catalog:    operations,
 		BackendURL: params.BackendURL,

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"example.com/touchstone/reference/agent"
 	"example.com/touchstone/reference/envelope"
 	"example.com/touchstone/reference/invoke"
 	"example.com/touchstone/schemas"
@@ -39,6 +40,14 @@ type Reference struct {
 	Emit func(text []byte) []byte
 	// Answer, where set, has the last word on every result that holds one.
 	Answer func(schemas.AnswerResult) schemas.AnswerResult
+	// Carry, where set, stands in for [CarryText], which puts answers into the
+	// results of MCP.
+	Carry Carry
+	// Agent is how agents work; nil is [agent.DefaultPolicy].
+	Agent *agent.Policy
+	// ErrorsEqual compares the errors of two outcomes; nil compares the errors
+	// as Go does (AGENT-18).
+	ErrorsEqual func(a, b agent.Outcome) bool
 }
 
 // Handler answers messages of the target protocol. It may be used by any number
@@ -50,6 +59,7 @@ type Handler struct {
 	questions sync.WaitGroup               // of all layers to their host
 	layer     atomic.Pointer[invoke.Layer] // nil before "configure"
 	documents documents
+	agents    agents
 }
 
 // New gives a Handler for a reference.
@@ -107,6 +117,9 @@ var methods = map[string]method{
 	"search":    {schemas.SearchParamsSchema, metaTool("search", (*invoke.Layer).SearchTools)},
 	"load":      {schemas.LoadParamsSchema, metaTool("load", (*invoke.Layer).LoadTool)},
 	"invoke":    {schemas.InvokeParamsSchema, metaTool("invoke", (*invoke.Layer).InvokeTool)},
+
+	"agent.run":   {schemas.AgentRunParamsSchema, (*Handler).runAgent},
+	"agent.equal": {schemas.AgentEqualParamsSchema, (*Handler).equalErrors},
 }
 
 // rpcError is an error with a JSON-RPC code.

@@ -23,6 +23,8 @@ func (h *Handler) describe(context.Context, json.RawMessage) (any, error) {
 			schemas.FeatureHostRecognisers, schemas.FeatureMetaTools, schemas.FeatureVersionPin, schemas.FeatureLimits,
 			schemas.FeatureCookies, schemas.FeatureFiles, schemas.FeatureFileRefs, schemas.FeatureDeferred,
 			schemas.FeatureSearchRanker, schemas.FeatureNotInvocable, schemas.FeatureInternalFault, schemas.FeatureErrorFlag,
+			schemas.FeatureAgent, schemas.FeatureAgentStreaming, schemas.FeatureSubAgents, schemas.FeaturePersistentSessions,
+			schemas.FeatureInvocationHooks, schemas.FeaturePromptHooks, schemas.FeatureErrorEquality,
 		},
 	}, nil
 }

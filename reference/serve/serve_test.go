@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // call sends a request to a handler and gives what it answers.
-func call(t *testing.T, h *serve.Handler, method string, params any) schemas.Response {
+func call(t testing.TB, h *serve.Handler, method string, params any) schemas.Response {
 	t.Helper()
 	raw, err := json.Marshal(params)
 	if err != nil {
@@ -33,7 +33,7 @@ func call(t *testing.T, h *serve.Handler, method string, params any) schemas.Res
 }
 
 // read checks and reads a message of the handler.
-func read(t *testing.T, message []byte) schemas.Response {
+func read(t testing.TB, message []byte) schemas.Response {
 	t.Helper()
 	if err := schemas.Check(schemas.ResponseSchema, message); err != nil {
 		t.Errorf("%s is not a response: %v", message, err)
@@ -46,7 +46,7 @@ func read(t *testing.T, message []byte) schemas.Response {
 }
 
 // answer reads the envelope and the flag of a result.
-func answer(t *testing.T, response schemas.Response) (text string, isError *bool) {
+func answer(t testing.TB, response schemas.Response) (text string, isError *bool) {
 	t.Helper()
 	if response.Error != nil {
 		t.Fatalf("JSON-RPC error %d: %s", response.Error.Code, response.Error.Message)
@@ -61,7 +61,7 @@ func answer(t *testing.T, response schemas.Response) (text string, isError *bool
 	return *result.Text, result.IsError
 }
 
-func wantAnswer(t *testing.T, response schemas.Response, want string, wantError bool) {
+func wantAnswer(t testing.TB, response schemas.Response, want string, wantError bool) {
 	t.Helper()
 	text, isError := answer(t, response)
 	if diff := cmp.Diff(want, text); diff != "" {
@@ -77,7 +77,7 @@ func TestDescribe(t *testing.T) {
 	if err := schemas.Check(schemas.DescribeResultSchema, response.Result); err != nil {
 		t.Error(err)
 	}
-	want := `{"protocol":1,"name":"Touchstone reference","version":"1","features":["map","refuse","invoke","host-recognisers"]}`
+	want := `{"protocol":1,"name":"Touchstone reference","version":"1","features":["map","refuse","compose","invoke","host-recognisers","meta-tools","version-pin","limits","cookies","files","file-refs","deferred","search-ranker","not-invocable","internal-fault","error-flag","agent","agent-streaming","sub-agents","persistent-sessions","invocation-hooks","prompt-hooks","error-equality"]}`
 	if got := string(response.Result); got != want {
 		t.Errorf("got %s", got)
 	}
@@ -190,7 +190,14 @@ func TestBadRequests(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":7,"method":"refuse","params":{"error":"internal_error","limit":1e300}}`, &seven, schemas.InvalidParams, "limit"},
 		{`{"jsonrpc":"2.0","id":7,"method":"invoke","params":{"name":"get_order"}}`, &seven, schemas.InvalidParams, "arguments"},
 		{`{"jsonrpc":"2.0","id":7,"method":"invoke","params":{"name":"get_order","arguments":{}}}`, &seven, schemas.InvalidRequest, `"configure" first`},
+		{`{"jsonrpc":"2.0","id":7,"method":"search","params":{"query":"x"}}`, &seven, schemas.InvalidRequest, `"configure" first`},
+		{`{"jsonrpc":"2.0","id":7,"method":"load","params":{"name":"x"}}`, &seven, schemas.InvalidRequest, `"configure" first`},
+		{`{"jsonrpc":"2.0","id":7,"method":"search","params":{"query":"x","limit":0}}`, &seven, schemas.InvalidParams, "/limit"},
 		{`{"jsonrpc":"2.0","id":7,"method":"configure","params":{"backendUrl":"ftp://127.0.0.1","timeoutMs":1}}`, &seven, schemas.InvalidParams, "/backendUrl"},
+		{`{"jsonrpc":"2.0","id":7,"method":"configure","params":{"backendUrl":"http://127.0.0.1:1","timeoutMs":1}}`, &seven, schemas.InvalidParams, "openapiUrl is missing"},
+		{`{"jsonrpc":"2.0","id":7,"method":"configure","params":{"backendUrl":"http://127.0.0.1:1","openapiUrl":"http://127.0.0.1:1/api.json","timeoutMs":1}}`, &seven, schemas.InvalidParams, "openapiUrl http://127.0.0.1:1/api.json: asking for the OpenAPI document"},
+		{`{"jsonrpc":"2.0","id":7,"method":"compose","params":{"template":{"method":"GET","route":"a"},"arguments":{}}}`, &seven, schemas.InvalidParams, `route "a" is not an encoded path`},
+		{`{"jsonrpc":"2.0","id":7,"method":"compose","params":{"template":{"method":"GET","route":7},"arguments":{}}}`, &seven, schemas.InvalidParams, "reading the template"},
 	} {
 		response := read(t, serve.New(serve.Reference{}).Handle(t.Context(), []byte(test.message)))
 		if diff := cmp.Diff(test.id, response.ID); diff != "" {

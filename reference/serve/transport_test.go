@@ -78,7 +78,7 @@ func TestServeLinesSideBySide(t *testing.T) {
 		}
 		return read(t, answers.Bytes())
 	}
-	exchange(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"configure","params":{"backendUrl":%q,"timeoutMs":0}}`, backend.URL))
+	exchange(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"configure","params":{"backendUrl":%q,"openapiUrl":%q,"timeoutMs":0}}`, backend.URL, documentURL(t)))
 	if got := string(next().Result); got != "{}" {
 		t.Errorf("configure gives %s", got)
 	}

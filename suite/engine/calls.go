@@ -32,8 +32,9 @@ var settingFeatures = map[string]string{
 	"internalFault": schemas.FeatureInternalFault, "backendUrl": schemas.FeatureInvoke,
 }
 
-// callFeatures gives every feature that a case of calls needs.
-func callFeatures(k fixtures.Case) ([]string, error) {
+// callFeatures gives every feature that a case of calls needs. A setting that
+// has the value of the run's own settings, base, needs none.
+func callFeatures(k fixtures.Case, base map[string]string) ([]string, error) {
 	in, err := callsInput(k.Input)
 	if err != nil {
 		return nil, err
@@ -44,17 +45,22 @@ func callFeatures(k fixtures.Case) ([]string, error) {
 			features = append(features, f)
 		}
 	}
-	for name := range in.Settings {
-		need(settingFeatures[name])
+	for name, value := range in.Settings {
+		if string(value) != base[name] {
+			need(settingFeatures[name])
+		}
 	}
 	for _, raw := range in.Calls {
-		var head struct{ Invoke, Search, Load *json.RawMessage }
+		var head struct{ Invoke, Search, Load, Tool *json.RawMessage }
 		if err := json.Unmarshal(raw, &head); err != nil {
 			return nil, fmt.Errorf("case %s: reading a call: %w", k.ID, err)
 		}
-		if head.Invoke != nil {
+		switch {
+		case head.Invoke != nil:
 			need(schemas.FeatureInvoke)
-		} else {
+		case head.Tool != nil:
+			need(schemas.FeatureMCP)
+		default:
 			need(schemas.FeatureMetaTools)
 		}
 	}
@@ -291,6 +297,8 @@ func (e *Engine) oneCall(ctx context.Context, k fixtures.Case, in schemas.CallsI
 			x.Answer, err = e.target.Invoke(ctx, *call.Invoke)
 		case call.Search != nil:
 			x.Answer, err = e.target.Search(ctx, *call.Search)
+		case call.Tool != nil:
+			x.Answer, err = e.callTool(ctx, *call.Tool)
 		default:
 			x.Answer, err = e.target.Load(ctx, *call.Load)
 		}

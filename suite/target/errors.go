@@ -23,6 +23,10 @@ const (
 	Unsolicited   Fault = "sent a message when nothing was asked"
 	Flooded       Fault = "sent a message over the size limit"
 	BadHTTP       Fault = "answered HTTP that is not the target protocol's"
+
+	NotMCP      Fault = "is not an MCP server"
+	NoMetaTools Fault = "is an MCP server without the meta-tools"
+	RefusedMCP  Fault = "answered the MCP protocol with an error"
 )
 
 // ErrClosed is the error of a call that is made, or still waits, when its

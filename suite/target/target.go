@@ -26,6 +26,10 @@ type Target interface {
 	Search(ctx context.Context, params schemas.SearchParams) (Answer, error)
 	Load(ctx context.Context, params schemas.LoadParams) (Answer, error)
 	Invoke(ctx context.Context, params schemas.InvokeParams) (Answer, error)
+	// RunAgent invokes an agent; the envelope of the answer is the outcome.
+	RunAgent(ctx context.Context, params schemas.AgentRunParams) (Answer, error)
+	// EqualErrors tells whether two error values of agents are equal.
+	EqualErrors(ctx context.Context, params schemas.AgentEqualParams) (bool, error)
 	// Close ends the target: a child is gone when it returns. Its error is a
 	// break of the contract that no call has reported, such as a second answer
 	// that came after the last call.
@@ -41,4 +45,24 @@ type Answer struct {
 	IsError *bool
 	// Raw is the whole message the target sent, for canaries and reports.
 	Raw []byte
+	// Carrier says how the answer travelled over MCP; nil where it did not.
+	Carrier *Carrier
+}
+
+// Carrier is what MCP carried an answer in: the result of a tools/call, or the
+// JSON-RPC error in its place.
+type Carrier struct {
+	// Error is set where no result came (CARRIER-05).
+	Error *schemas.RPCError
+	// Blocks are the types of the content blocks, in order (CARRIER-01).
+	Blocks []string
+	// Structured says that the result has structuredContent.
+	Structured bool
+}
+
+// A ToolCaller is a target whose meta-tools can be called with arguments that
+// no [schemas.InvokeParams] can hold: misnamed, missing, of a wrong type
+// (CARRIER-06).
+type ToolCaller interface {
+	CallTool(ctx context.Context, call schemas.ToolCall) (Answer, error)
 }

@@ -70,14 +70,18 @@ func TestErrorTexts(t *testing.T) {
 }
 
 func TestEnviron(t *testing.T) {
+	none, limit := int64(0), int64(5)
 	got := target.Environ(schemas.ConfigureParams{
 		BackendURL: "http://127.0.0.1:1", OpenAPIURL: "http://127.0.0.1:1/openapi.json", TimeoutMs: 1500, MaxResponseBytes: 1 << 20,
+		MaxInlineFileBytes: &none, MaxFileBytes: &limit,
 	})
 	want := []string{
 		"TOUCHSTONE_BACKEND_URL=http://127.0.0.1:1",
 		"TOUCHSTONE_OPENAPI_URL=http://127.0.0.1:1/openapi.json",
 		"TOUCHSTONE_TIMEOUT_MS=1500",
 		"TOUCHSTONE_MAX_RESPONSE_BYTES=1048576",
+		"TOUCHSTONE_MAX_INLINE_FILE_BYTES=0",
+		"TOUCHSTONE_MAX_FILE_BYTES=5",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

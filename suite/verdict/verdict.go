@@ -234,6 +234,7 @@ var reachedBy = []struct {
 	{"envelope-sdk", []string{schemas.FeatureRefuse, schemas.FeatureCompose, schemas.FeatureMetaTools}},
 	// Guards can be judged only where their limits can be set.
 	{"envelope-guards", []string{schemas.FeatureLimits}},
+	{"agent-outcome", []string{schemas.FeatureAgent}},
 	{"hardening", []string{schemas.FeatureMap, schemas.FeatureInvoke}},
 }
 

@@ -10,6 +10,7 @@ import { createRequire } from 'node:module';
 import { text as readText } from 'node:stream/consumers';
 import { mapResponse } from './envelope.js';
 import { invoke } from './orders.js';
+import { refuse } from './refuse.js';
 
 const { name, version } = createRequire(import.meta.url)('./package.json');
 let settings;
@@ -20,7 +21,7 @@ const METHODS = new Map(Object.entries({
     name,
     version,
     profiles: ['envelope-core'],
-    features: ['map', 'invoke', 'host-recognisers'],
+    features: ['map', 'refuse', 'invoke', 'host-recognisers', 'error-flag'],
   }),
   configure: (params) => {
     settings = params;
@@ -30,6 +31,7 @@ const METHODS = new Map(Object.entries({
     if (bodyBase64 !== undefined) response.body = Buffer.from(bodyBase64, 'base64');
     return mapResponse(response, fields, [() => hostRecognises]);
   },
+  refuse,
   invoke: (params) => {
     if (!settings) throw new Error('invoke was called before configure');
     return invoke(params, settings);

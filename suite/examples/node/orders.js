@@ -34,7 +34,7 @@ const IS = {
 };
 
 const MAX_HEADER_BYTES = 1 << 20;
-const MAX_TIMER_MS = 2 ** 31 - 1; // Node fires a longer timer at once
+const MAX_TIMER_MS = 2 ** 31 - 1; // Node fires a longer timer at once, or refuses it
 
 class Refusal extends Error {
   constructor(code, message) {

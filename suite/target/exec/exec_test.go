@@ -302,7 +302,7 @@ func TestMissingNewlineIsTold(t *testing.T) {
 		if strings.Contains(err.Error(), want) {
 			return
 		}
-		if wait > patience {
+		if wait > patience/4 {
 			t.Fatalf("got %v, want %q", err, want)
 		}
 	}

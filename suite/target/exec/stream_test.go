@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/touchstone/suite/target"
 )
@@ -65,6 +66,18 @@ func (w wire) wantRequest(t *testing.T, want string) {
 	}
 }
 
+// within waits for a channel, but not for ever.
+func within[T any](t *testing.T, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(time.Minute):
+		t.Fatal("nothing came")
+		panic("not reached")
+	}
+}
+
 func result(id int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, id) }
 
 // The answer to a call that was given up is nobody's, and no fault; a second one is.
@@ -74,18 +87,18 @@ func TestLateAnswer(t *testing.T) {
 	first := w.call(ctx, 1)
 	w.wantRequest(t, "request 1")
 	cancel()
-	if err := <-first; !errors.Is(err, context.Canceled) {
+	if err := within(t, first); !errors.Is(err, context.Canceled) {
 		t.Fatalf("the call that was given up: %v", err)
 	}
 	second := w.call(t.Context(), 2)
 	w.wantRequest(t, "request 2")
 	w.say(result(1))
 	w.say(result(2))
-	if err := <-second; err != nil {
+	if err := within(t, second); err != nil {
 		t.Errorf("the next call: %v", err)
 	}
 	w.say(result(1))
-	<-w.ended
+	within(t, w.ended)
 	if fault, ok := errors.AsType[*target.ProtocolError](w.unreported()); !ok || fault.Fault != target.AnsweredTwice || fault.Detail != "id 1" {
 		t.Errorf("the second answer to a call that was given up: %v", fault)
 	}
@@ -103,14 +116,34 @@ func TestAnswerToAnUnsentRequest(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := <-w.call(ctx, 2); !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "sending the request: ") {
+	if err := within(t, w.call(ctx, 2)); !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "sending the request: ") {
 		t.Fatalf("a call that could not be sent: %v", err)
 	}
 	w.say(result(2))
-	err := <-sent
+	err := within(t, sent)
 	fault, ok := errors.AsType[*target.ProtocolError](err)
 	if !ok || fault.Fault != target.WrongID || fault.Detail != "id 2, without an answer are [1]" {
 		t.Errorf("got %v, want the wrong id 2", err)
+	}
+}
+
+// What Close reports, if no call did: a message that should not be there, and
+// not that a child with nothing left to answer has ended.
+func TestUnreported(t *testing.T) {
+	for fault, reported := range map[target.Fault]bool{
+		target.Garbage: true, target.AnsweredTwice: true, target.Unsolicited: true, target.Flooded: true,
+		target.Died: false, target.HungUp: false,
+	} {
+		s := newStream(1)
+		s.end(&target.ProtocolError{Fault: fault})
+		if err := s.unreported(); (err != nil) != reported {
+			t.Errorf("%q: got %v", fault, err)
+		}
+	}
+	s := newStream(1)
+	s.end(target.ErrClosed)
+	if err := s.unreported(); err != nil {
+		t.Errorf("after Close: %v", err)
 	}
 }
 
@@ -121,10 +154,10 @@ func TestBadMessageReachesItsCall(t *testing.T) {
 	w.requests.ReadString('\n')
 	w.say(`{"jsonrpc":"2.0","id":1,"result":{},"extra":1}`)
 	w.say(result(2))
-	if err := <-second; err != nil {
+	if err := within(t, second); err != nil {
 		t.Errorf("the other call: %v", err)
 	}
-	if fault, ok := errors.AsType[*target.ProtocolError](<-first); !ok || fault.Fault != target.BadMessage {
+	if fault, ok := errors.AsType[*target.ProtocolError](within(t, first)); !ok || fault.Fault != target.BadMessage {
 		t.Errorf("got %v, want the bad message", fault)
 	}
 }
@@ -138,13 +171,13 @@ func TestMessageSizeLimit(t *testing.T) {
 	call := w.call(t.Context(), 1)
 	w.wantRequest(t, "request 1")
 	w.say(atLimit)
-	if err := <-call; err != nil {
+	if err := within(t, call); err != nil {
 		t.Errorf("a message at the limit: %v", err)
 	}
 	call = w.call(t.Context(), 2)
 	w.wantRequest(t, "request 2")
 	w.say(atLimit + " ")
-	if fault, ok := errors.AsType[*target.ProtocolError](<-call); !ok || fault.Fault != target.Flooded {
+	if fault, ok := errors.AsType[*target.ProtocolError](within(t, call)); !ok || fault.Fault != target.Flooded {
 		t.Errorf("a message over the limit: %v", fault)
 	}
 }

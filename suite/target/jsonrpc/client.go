@@ -63,20 +63,15 @@ func NewClient(t Transport) *Client {
 
 // Describe implements [target.Target].
 func (c *Client) Describe(ctx context.Context) (schemas.DescribeResult, error) {
+	params := schemas.DescribeParams{Protocol: schemas.ProtocolVersion}
 	var result schemas.DescribeResult
-	m, err := c.call(ctx, "describe", schemas.DescribeParamsSchema, schemas.DescribeParams{Protocol: schemas.ProtocolVersion}, schemas.DescribeResultSchema)
-	if err != nil {
-		return result, err
-	}
-	if err := json.Unmarshal(m.Response.Result, &result); err != nil {
-		return schemas.DescribeResult{}, c.explain("describe", m.fault(target.BadMessage, "reading the result: %v", err))
-	}
-	return result, nil
+	_, err := c.call(ctx, "describe", schemas.DescribeParamsSchema, params, schemas.DescribeResultSchema, &result)
+	return result, err
 }
 
 // Configure implements [target.Target].
 func (c *Client) Configure(ctx context.Context, settings schemas.ConfigureParams) error {
-	_, err := c.call(ctx, "configure", schemas.ConfigureParamsSchema, settings, schemas.ConfigureResultSchema)
+	_, err := c.call(ctx, "configure", schemas.ConfigureParamsSchema, settings, schemas.ConfigureResultSchema, &struct{}{})
 	return err
 }
 
@@ -106,14 +101,8 @@ func (c *Client) Refuse(ctx context.Context, params schemas.RefuseParams) (targe
 // Compose implements [target.Target].
 func (c *Client) Compose(ctx context.Context, params schemas.ComposeParams) (schemas.ComposeResult, error) {
 	var result schemas.ComposeResult
-	m, err := c.call(ctx, "compose", schemas.ComposeParamsSchema, params, schemas.ComposeResultSchema)
-	if err != nil {
-		return result, err
-	}
-	if err := json.Unmarshal(m.Response.Result, &result); err != nil {
-		return schemas.ComposeResult{}, c.explain("compose", m.fault(target.BadMessage, "reading the result: %v", err))
-	}
-	return result, nil
+	_, err := c.call(ctx, "compose", schemas.ComposeParamsSchema, params, schemas.ComposeResultSchema, &result)
+	return result, err
 }
 
 // Search implements [target.Target].
@@ -129,6 +118,23 @@ func (c *Client) Load(ctx context.Context, params schemas.LoadParams) (target.An
 // Invoke implements [target.Target].
 func (c *Client) Invoke(ctx context.Context, params schemas.InvokeParams) (target.Answer, error) {
 	return c.ask(ctx, "invoke", schemas.InvokeParamsSchema, params)
+}
+
+// RunAgent implements [target.Target].
+func (c *Client) RunAgent(ctx context.Context, params schemas.AgentRunParams) (target.Answer, error) {
+	var outcome json.RawMessage
+	m, err := c.call(ctx, "agent.run", schemas.AgentRunParamsSchema, params, schemas.AgentRunResultSchema, &outcome)
+	if err != nil {
+		return target.Answer{}, err
+	}
+	return target.Answer{Envelope: outcome, Raw: m.Raw}, nil
+}
+
+// EqualErrors implements [target.Target].
+func (c *Client) EqualErrors(ctx context.Context, params schemas.AgentEqualParams) (bool, error) {
+	var result schemas.AgentEqualResult
+	_, err := c.call(ctx, "agent.equal", schemas.AgentEqualParamsSchema, params, schemas.AgentEqualResultSchema, &result)
+	return result.Equal, err
 }
 
 // Close implements [target.Target]. Calls that still wait end with
@@ -148,20 +154,21 @@ func (c *Client) Close() (err error) {
 
 // ask is a call whose result is an answer.
 func (c *Client) ask(ctx context.Context, method string, ref schemas.Ref, params any) (target.Answer, error) {
-	m, err := c.call(ctx, method, ref, params, schemas.AnswerSchema)
+	var result schemas.AnswerResult
+	m, err := c.call(ctx, method, ref, params, schemas.AnswerSchema, &result)
 	if err != nil {
 		return target.Answer{}, err
 	}
-	answer, err := m.answer()
-	if err != nil {
-		return target.Answer{}, c.explain(method, err)
+	envelope := []byte(result.Envelope)
+	if result.Text != nil {
+		envelope = []byte(*result.Text)
 	}
-	return answer, nil
+	return target.Answer{Envelope: envelope, IsError: result.IsError, Raw: m.Raw}, nil
 }
 
-// call gives the message that answers a request, with a result that keeps to
-// its schema.
-func (c *Client) call(ctx context.Context, method string, paramsRef schemas.Ref, params any, resultRef schemas.Ref) (Message, error) {
+// call makes a call, checks both its ends against their schemas, and reads the
+// result into into.
+func (c *Client) call(ctx context.Context, method string, paramsRef schemas.Ref, params any, resultRef schemas.Ref, into any) (Message, error) {
 	id := c.lastID.Add(1)
 	request, err := newRequest(id, method, paramsRef, params)
 	if err != nil {
@@ -177,7 +184,7 @@ func (c *Client) call(ctx context.Context, method string, paramsRef schemas.Ref,
 	if m.Response.Error != nil {
 		return Message{}, &target.RPCError{Method: method, Object: *m.Response.Error}
 	}
-	if err := m.checkResult(resultRef); err != nil {
+	if err := m.result(resultRef, into); err != nil {
 		return Message{}, c.explain(method, err)
 	}
 	return m, nil

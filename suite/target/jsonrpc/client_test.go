@@ -88,6 +88,18 @@ func TestRequests(t *testing.T) {
 	if err := client.Configure(ctx, schemas.ConfigureParams{BackendURL: "http://127.0.0.1:1", TimeoutMs: 0}); err != nil {
 		t.Fatal(err)
 	}
+	s.answer = with(`{"refusal":{"error":"unknown_argument"}}`).answer
+	composed, err := client.Compose(ctx, schemas.ComposeParams{Template: json.RawMessage(`{"method":"GET","route":"/"}`), Arguments: json.RawMessage(`{}`)})
+	if err != nil || composed.Request != nil || string(composed.Refusal) != `{"error":"unknown_argument"}` {
+		t.Errorf("composed %+v (%v)", composed, err)
+	}
+	s.answer = with(`{"text":"{}"}`).answer
+	if _, err := client.Search(ctx, schemas.SearchParams{Query: "orders"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Load(ctx, schemas.LoadParams{Name: "get_order"}); err != nil {
+		t.Fatal(err)
+	}
 	want := []string{
 		`{"jsonrpc":"2.0","id":1,"method":"map","params":{"response":{"status":503,"headers":[["Retry-After","1"],["X","ü"]],"body":"a\nb"}}}`,
 		`{"jsonrpc":"2.0","id":2,"method":"map","params":{"response":{"status":204,"headers":[]}}}`,
@@ -95,6 +107,9 @@ func TestRequests(t *testing.T) {
 		`{"jsonrpc":"2.0","id":4,"method":"invoke","params":{"name":"get_order","arguments":{"id":1.0}}}`,
 		`{"jsonrpc":"2.0","id":5,"method":"describe","params":{"protocol":1}}`,
 		`{"jsonrpc":"2.0","id":6,"method":"configure","params":{"backendUrl":"http://127.0.0.1:1","timeoutMs":0}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"compose","params":{"template":{"method":"GET","route":"/"},"arguments":{}}}`,
+		`{"jsonrpc":"2.0","id":8,"method":"search","params":{"query":"orders"}}`,
+		`{"jsonrpc":"2.0","id":9,"method":"load","params":{"name":"get_order"}}`,
 	}
 	if diff := cmp.Diff(want, s.requests); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
@@ -167,6 +182,10 @@ func TestBadResults(t *testing.T) {
 		_, err := c.Invoke(context.Background(), schemas.InvokeParams{Name: "x", Arguments: []byte(`{}`)})
 		return err
 	}
+	composes := func(c *jsonrpc.Client) error {
+		_, err := c.Compose(context.Background(), schemas.ComposeParams{Template: json.RawMessage(`{"method":"GET","route":"/"}`)})
+		return err
+	}
 	describes := func(c *jsonrpc.Client) error { _, err := c.Describe(context.Background()); return err }
 	configures := func(c *jsonrpc.Client) error {
 		return c.Configure(context.Background(), schemas.ConfigureParams{BackendURL: "http://127.0.0.1:1"})
@@ -191,6 +210,9 @@ func TestBadResults(t *testing.T) {
 		{describes, "describe", `{"protocol":1,"name":"n","version":"1","features":["fly"]}`, "/result/features/0: "},
 		{describes, "describe", `{"protocol":1,"name":"n","version":"1","features":[]}`, "/result/features: Array must have at least 1 items"},
 		{describes, "describe", `{"protocol":1,"version":"1","features":["map"]}`, "/result: name is required"},
+		{composes, "compose", `{}`, `/result has either "request" or "refusal", this one has neither`},
+		{composes, "compose", `{"request":{"method":"GET","pathAndQuery":"/"},"refusal":{}}`, `this one has both`},
+		{composes, "compose", `{"request":{"method":"GET"}}`, "/result/request: pathAndQuery is required"},
 		{configures, "configure", `null`, "/result: Invalid type. Expected: object, given: null"},
 		{configures, "configure", `{"ok":true}`, "/result: Additional property ok is not allowed"},
 	} {

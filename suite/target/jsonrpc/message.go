@@ -91,17 +91,29 @@ func (m Message) invalid() error {
 	return m.fault(target.Garbage, "%d JSON values where one message belongs", len(ids))
 }
 
-// checkResult checks the result against its schema.
-func (m Message) checkResult(ref schemas.Ref) error {
-	if ref == schemas.AnswerSchema {
+// alternatives are the members of a result of which it has exactly one.
+var alternatives = map[schemas.Ref][2]string{
+	schemas.AnswerSchema:        {"text", "envelope"},
+	schemas.ComposeResultSchema: {"request", "refusal"},
+}
+
+// result checks the result against its schema and reads it.
+func (m Message) result(ref schemas.Ref, into any) error {
+	if either, ok := alternatives[ref]; ok {
 		var members map[string]json.RawMessage
 		if json.Unmarshal(m.Response.Result, &members) == nil && members != nil {
-			if err := m.exactlyOne("/result", members, "text", "envelope"); err != nil {
+			if err := m.exactlyOne("/result", members, either[0], either[1]); err != nil {
 				return err
 			}
 		}
 	}
-	return m.check(ref, m.Response.Result, "/result")
+	if err := m.check(ref, m.Response.Result, "/result"); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(m.Response.Result, into); err != nil {
+		return m.fault(target.BadMessage, "/result: %v", err)
+	}
+	return nil
 }
 
 // exactlyOne replaces the schema's "must validate one and only one schema".
@@ -138,19 +150,6 @@ func (m Message) check(ref schemas.Ref, part []byte, at string) error {
 		lines = append(lines, v.String())
 	}
 	return m.fault(target.BadMessage, "%s", strings.Join(lines, "; "))
-}
-
-// answer reads a result that keeps to the schema of an answer.
-func (m Message) answer() (target.Answer, error) {
-	var result schemas.AnswerResult
-	if err := json.Unmarshal(m.Response.Result, &result); err != nil {
-		return target.Answer{}, m.fault(target.BadMessage, "reading the result: %v", err)
-	}
-	envelope := []byte(result.Envelope)
-	if result.Text != nil {
-		envelope = []byte(*result.Text)
-	}
-	return target.Answer{Envelope: envelope, IsError: result.IsError, Raw: m.Raw}, nil
 }
 
 func (m Message) fault(kind target.Fault, format string, args ...any) error {

@@ -5,16 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
 
+	"example.com/touchstone/schemas"
 	"example.com/touchstone/suite/target"
 	"example.com/touchstone/suite/target/builtin"
 	execdriver "example.com/touchstone/suite/target/exec"
 	"example.com/touchstone/suite/target/httprpc"
+	"example.com/touchstone/suite/target/mcp"
 )
 
 // Options are what the drivers need. The zero value opens everything but "builtin".
@@ -28,12 +31,17 @@ type Options struct {
 	MaxMessageBytes int
 	// Grace is how long a launched target may take to end; 0 means 2 seconds.
 	Grace time.Duration
+	// Settings, Header and Operations are for MCP servers; see [mcp.Options].
+	Settings   schemas.ConfigureParams
+	Header     http.Header
+	Operations map[string]string
 }
 
-const forms = "a target is one of: builtin, exec:COMMAND (as in exec:node adapter.js), http://HOST/PATH, https://HOST/PATH"
+const forms = "a target is one of: builtin, exec:COMMAND (as in exec:node adapter.js), http://HOST/PATH, https://HOST/PATH, " +
+	"and for an MCP server mcp+exec:COMMAND, mcp+http://HOST/PATH, mcp+https://HOST/PATH"
 
 // Open gives the target that spec names: "builtin", "exec:COMMAND", or an http or
-// https URL. A launched target lives until Close or the end of ctx. A
+// https URL, the last three with "mcp+" before them for an MCP server. A launched target lives until Close or the end of ctx. A
 // [*target.ProtocolError] says that the target cannot be reached; any other
 // error, but the context's, is about the spec, and nothing was started.
 func Open(ctx context.Context, spec string, opts Options) (target.Target, error) {
@@ -55,11 +63,27 @@ func Open(ctx context.Context, spec string, opts Options) (target.Target, error)
 			return nil, err
 		}
 		return t, nil
+	case scheme == "mcp+exec" && rest != "":
+		t, err := mcp.Start(ctx, rest, opts.mcp())
+		if err != nil {
+			return nil, err
+		}
+		return t, nil
+	case scheme == "mcp+http", scheme == "mcp+https":
+		t, err := mcp.Dial(ctx, strings.TrimPrefix(spec, "mcp+"), opts.mcp())
+		if err != nil {
+			return nil, err
+		}
+		return t, nil
 	}
 	if meant := likely(spec); meant != "" {
 		return nil, fmt.Errorf("unknown target %q: did you mean %q? %s", spec, meant, forms)
 	}
 	return nil, fmt.Errorf("unknown target %q: %s", spec, forms)
+}
+
+func (o Options) mcp() mcp.Options {
+	return mcp.Options{Env: o.Env, Settings: o.Settings, Header: o.Header, Operations: o.Operations, Grace: o.Grace}
 }
 
 // likely guesses what a mistaken spec was meant to be; "" where it cannot.

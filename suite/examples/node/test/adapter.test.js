@@ -64,7 +64,7 @@ for (const [name, open] of Object.entries(TRANSPORTS)) {
       name: 'touchstone-example-node',
       version: '1.0.0',
       profiles: ['envelope-core'],
-      features: ['map', 'invoke', 'host-recognisers'],
+      features: ['map', 'refuse', 'invoke', 'host-recognisers', 'error-flag'],
     });
 
     const call = { name: 'get_order', arguments: { id: 7 } };
@@ -139,7 +139,7 @@ test('http: only POST, and a wrong command line says how', { timeout: 60_000 }, 
   const response = await fetch(url);
   assert.equal(response.status, 405);
   assert.equal(response.headers.get('allow'), 'POST');
-  for (const args of [['--http'], ['--http', 'x'], ['serve']]) {
+  for (const args of [['--http'], ['--http', '8x'], ['--http', 'x8'], ['serve']]) {
     assert.deepEqual(await start(t, ...args).exit, [2, null]);
   }
 });

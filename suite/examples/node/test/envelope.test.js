@@ -17,6 +17,7 @@ function answer([status, contentType, body, headers = {}], ...rest) {
 
 const map = (...args) => JSON.parse(answer(...args).text);
 const json = (value) => JSON.stringify(value);
+const each = (keys, value) => Object.fromEntries(keys.map((key) => [key, value]));
 
 // A name, a response, and members of the envelope that must have these values (undefined: absent).
 function table(cases) {
@@ -184,7 +185,7 @@ table([
   ],
   ...['message', 'detail', 'error_description', 'error', 'title', 'reason'].map((key, i, keys) => [
     `FORWARD-04 ${key}, without case, before those after it`,
-    [400, 'application/json', json({ ...Object.fromEntries(keys.slice(i + 1).map((later) => [later, 'no'])), [key.toUpperCase()]: 'yes' })],
+    [400, 'application/json', json({ ...each(keys.slice(i + 1), 'no'), [key.toUpperCase()]: 'yes' })],
     { message: 'yes' },
   ]),
   [
@@ -257,7 +258,7 @@ table([
   ]),
   ...['X-Correlation-Id', 'X-Request-Id', 'Request-Id', 'X-Trace-Id'].map((name, i, names) => [
     `HEADER-04 ${name}, before those after it`,
-    [500, undefined, '', { ...Object.fromEntries(names.slice(0, i).map((before) => [before, ' '])), ...Object.fromEntries(names.slice(i + 1).map((later) => [later, 'no'])), [name]: ' ref-1 ' }],
+    [500, undefined, '', { ...each(names.slice(0, i), ' '), ...each(names.slice(i + 1), 'no'), [name]: ' ref-1 ' }],
     { reference: 'ref-1', message: `${STATUSES[500][1]} Reference: ref-1.` },
   ]),
   ['HEADER-04 503', [503, undefined, '', { 'X-Request-Id': 'r' }], { reference: 'r', message: STATUSES[503][1] }],

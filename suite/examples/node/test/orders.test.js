@@ -27,7 +27,8 @@ async function backend(t, reply, { stays = false } = {}) {
   return { call, requests, closed };
 }
 
-const response = (head, body = '') => Buffer.concat([Buffer.from(`HTTP/1.1 ${head}\r\n\r\n`, 'latin1'), Buffer.from(body)]);
+const response = (head, body = '') =>
+  Buffer.concat([Buffer.from(`HTTP/1.1 ${head}\r\n\r\n`, 'latin1'), Buffer.from(body)]);
 const NOT_FOUND = response('404 Not Found\r\nContent-Type: text/plain', 'No order 7.');
 
 test('get_order: path, query, header', async (t) => {
@@ -44,9 +45,16 @@ test('get_order: path, query, header', async (t) => {
 test('create_order: a JSON body', async (t) => {
   const reply = response('201 Created\r\nLocation: /orders/8', '{"id":9007199254740993}');
   const { call, requests } = await backend(t, reply);
-  const answer = await call('create_order', '{"item":"ü","quantity":2.0}');
+  const answer = await call('create_order', '{"item":"ü","quantity":2.0,"note":""}');
   assert.deepEqual(answer, { text: '{"status":201,"body":{"id":9007199254740993}}' });
-  assert.match(requests[0], /^POST \/orders HTTP.*\r\nContent-Length: 26\r\n.*\{"item":"\xc3\xbc","quantity":2\}$/s);
+  assert.match(requests[0], /^POST \/orders HTTP.*\r\nContent-Length: 36\r\n.*\{"item":"\xc3\xbc","quantity":2,"note":""\}$/s);
+});
+
+test('a deadline of weeks, and none', async (t) => {
+  const { call } = await backend(t, NOT_FOUND);
+  for (const timeoutMs of [2 ** 40, 0]) {
+    assert.equal(JSON.parse((await call('get_order', { id: 7 }, timeoutMs)).text).error, 'not_found');
+  }
 });
 
 test('what the operation publishes names the fields', async (t) => {
@@ -69,6 +77,7 @@ const REFUSALS = [
   ['get_order', { id: 7, 'include[]': 'x' }, 'invalid_type'],
   ['create_order', { item: 5 }, 'invalid_type'],
   ['get_order', { id: 7, expand: null }, 'null_not_allowed'],
+  ['get_order', { id: 7, 'X-Trace-Tag': null }, 'null_not_allowed'],
   ['get_order', { id: 7, 'X-Trace-Tag': 'a\r\nb: c' }, 'header_injection'],
 ];
 
