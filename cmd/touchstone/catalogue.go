@@ -122,8 +122,18 @@ func explainRequirement(corpus *fixtures.Corpus, r schemas.Requirement) {
 	}
 	if len(cases) > 0 {
 		fmt.Print("\nFor example ")
-		explainCase(corpus, cases[0])
+		explainCase(corpus, exampleOf(cases, r.ID))
 	}
+}
+
+// exampleOf picks a case that is about the requirement, where there is one.
+func exampleOf(cases []fixtures.Case, id string) fixtures.Case {
+	for _, k := range cases {
+		if len(k.Requirements) > 0 && k.Requirements[0] == id {
+			return k
+		}
+	}
+	return cases[0]
 }
 
 func explainCase(corpus *fixtures.Corpus, k fixtures.Case) {
@@ -133,7 +143,11 @@ func explainCase(corpus *fixtures.Corpus, k fixtures.Case) {
 			fmt.Printf("  %s (%s) %s\n", id, r.Level, firstSentence(r.Rule))
 		}
 	}
-	fmt.Printf("\ninput\n%s\n", indented(k.Input))
+	if k.Kind == schemas.KindAgent {
+		tellAgentCase(os.Stdout, k)
+	} else {
+		fmt.Printf("\ninput\n%s\n", indented(k.Input))
+	}
 	if k.Expected != nil {
 		fmt.Printf("expected\n%s\n", indented(k.Expected))
 	}

@@ -26,6 +26,7 @@ type certifyFlags struct {
 	profiles, requirements, cases []string
 	strict, verbose               bool
 	timeout                       time.Duration
+	server                        serverFlags
 }
 
 func certifyCommand() *cobra.Command {
@@ -40,10 +41,16 @@ reference.
 A target is
   builtin            the reference implementation, in this process
   exec:COMMAND       a program that speaks JSON-RPC 2.0, one message a line
-  http://HOST/PATH   a server that takes the same messages as POST`,
+  http://HOST/PATH   a server that takes the same messages as POST
+  mcp+exec:COMMAND   an MCP server over standard input and output; {backend} and
+                     {openapi} in the command stand for the mock backend's URLs
+  mcp+http://HOST/…  an MCP server over streamable HTTP, started with the address
+                     that --mock-addr gives the mock backend`,
 		Example: `  touchstone certify
   touchstone certify --target 'exec:node suite/examples/node/adapter.js'
   touchstone certify --target http://127.0.0.1:8080/rpc --junit report.xml --out results
+  touchstone certify --target 'mcp+exec:node server.js --backend {backend}'
+  touchstone certify --target mcp+http://127.0.0.1:8080/mcp --mock-addr 127.0.0.1:8089
   touchstone certify --requirement FORWARD-02 --verbose
   touchstone certify --case status/404/empty
   touchstone certify --fixtures ./my-cases`,
@@ -51,7 +58,7 @@ A target is
 		RunE: func(cmd *cobra.Command, _ []string) error { return certify(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.target, "target", "builtin", "what to certify: builtin, exec:COMMAND or a URL")
+	flags.StringVar(&f.target, "target", "builtin", "what to certify: builtin, exec:COMMAND, a URL, or an MCP server as mcp+exec:COMMAND or mcp+URL")
 	flags.StringSliceVar(&f.profiles, "profile", nil, "profiles to certify (default: every profile the target claims)")
 	flags.StringSliceVar(&f.requirements, "requirement", nil, "run only cases that serve these requirements")
 	flags.StringSliceVar(&f.cases, "case", nil, "run only these cases")
@@ -61,6 +68,7 @@ A target is
 	flags.BoolVar(&f.strict, "strict", false, "let a failed SHOULD fail the run")
 	flags.BoolVar(&f.verbose, "verbose", false, "show every failure in full")
 	flags.DurationVar(&f.timeout, "timeout", engine.DefaultCallTimeout, "time one call of the target may take")
+	f.server.register(flags)
 	return cmd
 }
 
@@ -73,19 +81,33 @@ func (f certifyFlags) command() string {
 	if f.fixtures != "" {
 		words = append(words, "--fixtures", quoteArg(f.fixtures))
 	}
-	return strings.Join(words, " ")
+	return strings.Join(append(words, f.server.words()...), " ")
 }
 
 func certify(ctx context.Context, f certifyFlags) error {
 	if f.timeout <= 0 {
 		return fmt.Errorf("--timeout %s: the time of a call must be above zero", f.timeout)
 	}
+	header, err := f.server.header()
+	if err != nil {
+		return err
+	}
+	operations, err := f.server.names()
+	if err != nil {
+		return err
+	}
 	config := suite.Config{
 		Spec: f.target, Profiles: f.profiles, Requirements: f.requirements, Cases: f.cases,
 		Strict: f.strict, CallTimeout: f.timeout,
 		Open: func(ctx context.Context, settings schemas.ConfigureParams) (target.Target, error) {
-			return open.Open(ctx, f.target, open.Options{Builtin: serve.New(serve.Reference{}), Env: target.Environ(settings)})
+			return open.Open(ctx, f.target, open.Options{
+				Builtin: serve.New(serve.Reference{}), Env: target.Environ(settings),
+				Settings: settings, Header: header, Operations: operations,
+			})
 		},
+	}
+	if err := f.server.apply(&config); err != nil {
+		return err
 	}
 	corpus, err := corpusOf(f.fixtures)
 	if err != nil {
