@@ -6,6 +6,12 @@
 // routes (/status/{code}, /leak/{class}, /delay/{ms}, /fault/{kind},
 // /bytes/{n}) and to a sample API of orders, described at /openapi.json.
 //
+// Stubs may be kept in files, JSON or YAML: [Server.LoadFiles] reads them, and
+// [Server.WatchFiles] again when they change. A [Recorder] writes such files
+// from what a real backend answers, without its secrets. Tests that share a
+// server have a [Scope] each. A browser that opens / sees what can be called
+// and what was received; the admin API is described at /__mock/openapi.json.
+//
 // Answers that RFC 9110 allows go out through net/http. The others (a body
 // after 204, no Content-Length, forbidden bytes in a header, most faults) are
 // written byte by byte on a connection taken over from it, which is closed

@@ -76,7 +76,7 @@ func faultCases() []faultCase {
 		{name: "half-status-line", fault: `{"kind":"half-status-line"}`,
 			goes: sight{0, 0, `malformed HTTP status code "2"`}, curl: 52, curls: sight{0, 0, "Empty reply from server"}, node: sight{0, 0, "ECONNRESET: socket hang up"}},
 		{name: "half-headers", fault: `{"kind":"half-headers"}`,
-			goes: sight{0, 0, "unexpected EOF"}, curl: 18, curls: sight{200, 0, "transfer closed"}, node: sight{0, 0, "ECONNRESET: socket hang up"}},
+			goes: sight{0, 0, `missing colon: "Connecti"`}, curl: 18, curls: sight{200, 0, "transfer closed"}, node: sight{0, 0, "ECONNRESET: socket hang up"}},
 		{name: "reset", fault: `{"kind":"reset"}`,
 			goes: sight{0, 0, "connection reset by peer"}, curl: 56, curls: sight{0, 0, "Connection reset by peer"}, node: sight{0, 0, "ECONNRESET"}},
 		{name: "reset in the body", fault: `{"kind":"reset","afterBytes":62}`,

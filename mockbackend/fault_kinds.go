@@ -81,12 +81,16 @@ var faultKinds = map[string]faultKind{
 		},
 	},
 	"half-headers": {
-		about: "Closes the connection in the middle of the headers.",
+		about: "Closes the connection in the middle of the last header.",
 		raw: func(x *wire, r *reply, _ schemas.StubFault) error {
-			head := r.wireHead(nil)
-			line := bytes.IndexByte(head, '\n') + 1
+			head := bytes.TrimSuffix(r.wireHead(nil), []byte("\r\n\r\n"))
+			last := bytes.LastIndexByte(head, '\n') + 1
+			if last == 0 { // there is no header at all
+				head = append(head, "\r\n"...)
+				last = len(head)
+			}
 			x.reach(PhaseHead)
-			return x.write(head[:line+(len(head)-line)/2])
+			return x.write(head[:last+(len(head)-last)/2])
 		},
 	},
 	"reset": {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"example.com/touchstone/mockbackend"
 )
 
@@ -89,6 +91,68 @@ func TestDrip(t *testing.T) {
 	// Three pieces, two intervals.
 	if took := srv.Journal().Entries(mockbackend.Filter{Path: "/f"})[0].Duration; took < 40*time.Millisecond {
 		t.Errorf("took %v, want two intervals of 20 ms", took)
+	}
+}
+
+// What breaks off, and where, byte by byte.
+func TestBrokenOffAnswers(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\n"
+	const chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+	for _, tt := range []struct {
+		fault, got, phase string
+		status            int
+		body              int64
+	}{
+		{`{"kind":"half-status-line"}`, "HTTP/1.1 2", mockbackend.PhaseHead, 0, 0},
+		{`{"kind":"half-headers"}`, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnecti", mockbackend.PhaseHead, 0, 0},
+		{`{"kind":"stall-after-headers","durationMs":1}`, head, mockbackend.PhaseHeadSent, 200, 0},
+		{`{"kind":"stall-in-body","afterBytes":4,"durationMs":1}`, head + "0123", mockbackend.PhaseBody, 200, 4},
+		{`{"kind":"stall-in-chunk-header","afterBytes":4,"durationMs":1}`, chunks + "4\r\n0123\r\n1", mockbackend.PhaseBody, 200, 4},
+		{`{"kind":"truncated-body","afterBytes":9}`, head + "012345678", mockbackend.PhaseBody, 200, 9},
+		{`{"kind":"missing-last-chunk"}`, chunks + "a\r\n0123456789\r\n", mockbackend.PhaseBody, 200, 10},
+		{`{"kind":"malformed-chunk"}`, chunks + "5\r\n01234\r\nzz\r\nnot a chunk\r\n", mockbackend.PhaseBody, 200, 5},
+		{`{"kind":"content-length-too-long","bytes":3}`, strings.Replace(head, "10", "13", 1) + "0123456789", mockbackend.PhaseComplete, 200, 10},
+		{`{"kind":"content-length-too-short"}`, strings.Replace(head, "10", "5", 1) + "0123456789", mockbackend.PhaseComplete, 200, 10},
+		{`{"kind":"content-length-twice"}`, strings.Replace(head, "10\r\n", "10\r\nContent-Length: 11\r\n", 1) + "0123456789", mockbackend.PhaseComplete, 200, 10},
+	} {
+		srv, sent := faultServer(t, tt.fault)
+		if diff := cmp.Diff(tt.got, rawGet(t, srv, "/f")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.fault, diff)
+		}
+		checkSent(t, sent(), tt.status, tt.body, tt.phase, false)
+	}
+}
+
+// The faults of a listener are a redirect away, in whatever scope.
+func TestListenerFaultRoutes(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	for kind := range mockbackend.ListenerKinds() {
+		url, err := srv.FaultyURL(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, base := range []string{"", "/__scope/a"} {
+			got := call(t, newClient(t), "GET", srv.URL()+base+"/fault/"+kind, "")
+			if got.status != http.StatusTemporaryRedirect || got.header.Get("Location") != url+base+"/status/200" {
+				t.Errorf("%s: %d, %s", kind, got.status, got.header.Get("Location"))
+			}
+		}
+	}
+	// A listener that lets a request through serves the same stubs.
+	add(t, srv, `{"match":{"path":"/a"},"respond":{"text":"hi"}}`)
+	url, err := srv.FaultyURL("tls-expired")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := clientFor(t, srv, true)
+	client.Transport.(*http.Transport).TLSClientConfig.InsecureSkipVerify = true
+	if got := call(t, client, "GET", url+"/a", ""); got.body != "hi" {
+		t.Errorf("got %+v", got)
+	}
+	mock := mockbackend.New(mockbackend.Options{})
+	defer mock.Close()
+	if _, err := mock.FaultyURL("refuse"); err == nil || !strings.Contains(err.Error(), "handler only") {
+		t.Errorf("a handler gives %v", err)
 	}
 }
 
@@ -219,8 +283,8 @@ func TestRedirectLoop(t *testing.T) {
 
 func TestWrongContentType(t *testing.T) {
 	srv, _ := faultServer(t, `{"kind":"wrong-content-type"}`)
-	// A body of digits is JSON.
-	if got := call(t, newClient(t), "GET", srv.URL()+"/f", ""); got.header.Get("Content-Type") != "application/json" && got.body == "0123456789" {
+	// A number with a leading zero is not JSON.
+	if got := call(t, newClient(t), "GET", srv.URL()+"/f", ""); got.header.Get("Content-Type") != "application/json" || got.body != "0123456789" {
 		t.Errorf("got %+v", got)
 	}
 	if got := call(t, newClient(t), "GET", srv.URL()+"/fault/wrong-content-type", ""); got.header.Get("Content-Type") != "text/html; charset=utf-8" {

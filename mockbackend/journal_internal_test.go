@@ -1,9 +1,12 @@
 package mockbackend
 
 import (
+	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -13,7 +16,8 @@ import (
 func TestJournalAgainstAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 200).Draw(t, "entries")
-		j := newJournal("", Options{JournalEntries: limit, JournalBytes: 10_000})
+		maxBytes := rapid.SampledFrom([]int{10_000, 1 << 20}).Draw(t, "bytes")
+		j := newJournal("", Options{JournalEntries: limit, JournalBytes: int64(maxBytes)})
 		type received struct {
 			seq  uint64
 			stub string
@@ -23,11 +27,11 @@ func TestJournalAgainstAList(t *testing.T) {
 		var list []received
 		seq := uint64(0)
 		for range rapid.IntRange(0, 500).Draw(t, "steps") {
-			switch rapid.IntRange(0, 20).Draw(t, "step") {
+			switch rapid.IntRange(0, 100).Draw(t, "step") {
 			case 0:
 				j.Clear()
 				list = nil
-			case 1, 2, 3, 4:
+			case 1, 2, 3, 4, 5, 6, 7, 8, 9:
 				if len(list) > 0 {
 					i := rapid.IntRange(0, len(list)-1).Draw(t, "finished")
 					list[i].done = true
@@ -51,11 +55,14 @@ func TestJournalAgainstAList(t *testing.T) {
 					for _, r := range list {
 						total += r.size
 					}
-					if len(list) <= limit && total <= 10_000 {
+					if len(list) <= limit && total <= maxBytes {
 						break
 					}
 					list = list[1:]
 				}
+			}
+			if first := j.Entries(Filter{}); len(first) != len(list) || len(list) > 0 && first[0].Seq != list[0].seq {
+				t.Fatalf("after request %d the journal has %d entries, not %d", seq, len(first), len(list))
 			}
 		}
 		for _, f := range []Filter{{}, {Stub: "a"}, {Stub: "c", Done: true}, {InFlight: true}, {Stub: "b", After: seq / 2}, {Method: "GE"}} {
@@ -97,5 +104,27 @@ func TestJournalGivesMemoryBack(t *testing.T) {
 		if got := kept(); got > limit+entries*keepBlob {
 			t.Errorf("after bodies of %d bytes the journal keeps %d", size, got)
 		}
+	}
+}
+
+// Who waits hears of an answer that goes on.
+func TestWaitHearsOfProgress(t *testing.T) {
+	j := newJournal("", Options{JournalEntries: 10, JournalBytes: 1000})
+	seq := j.begin(&request{head: []byte("GET / HTTP/1.1\r\n")}, &decision{})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	failed := make(chan error, 1)
+	go func() {
+		_, err := j.Wait(ctx, Filter{Status: 200, InFlight: true}, 1)
+		failed <- err
+	}()
+	for waits := false; !waits; runtime.Gosched() {
+		j.mu.Lock()
+		waits = j.changed != nil
+		j.mu.Unlock()
+	}
+	j.progress(seq, Sent{Status: 200, Phase: PhaseBody})
+	if err := <-failed; err != nil {
+		t.Error(err)
 	}
 }

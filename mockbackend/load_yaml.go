@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxYAMLNodes bounds what the aliases of a small document can grow to.
-const maxYAMLNodes = 5_000_000
+// maxAliased bounds what the aliases of a small document can grow to, in nodes.
+const maxAliased = 200_000
 
 // maxYAMLDepth is the depth up to which encoding/json reads too.
 const maxYAMLDepth = 10_000
@@ -24,7 +24,8 @@ const maxYAMLDepth = 10_000
 type yamlReader struct {
 	out   bytes.Buffer
 	lines map[string]int // by JSON Pointer
-	nodes int
+	// aliases is how many are being filled in, aliased the nodes this has made.
+	aliases, aliased int
 }
 
 // A yamlError is a mistake on a line of a YAML document.
@@ -64,13 +65,13 @@ func (y *yamlReader) value(n *yaml.Node, at string, depth int) error {
 	fail := func(format string, args ...any) error {
 		return &yamlError{n.Line, at, fmt.Errorf(format, args...)}
 	}
-	if y.nodes++; y.nodes > maxYAMLNodes || depth > maxYAMLDepth {
-		return fail("the document is too large or too deep once its aliases are filled in")
+	if err := y.bound(n, at, depth); err != nil {
+		return err
 	}
 	y.lines[at] = n.Line
 	switch n.Kind {
 	case yaml.AliasNode:
-		return y.value(n.Alias, at, depth+1)
+		return y.filledIn(n.Alias, at, depth+1)
 	case yaml.SequenceNode:
 		y.out.WriteByte('[')
 		for i, item := range n.Content {
@@ -84,7 +85,7 @@ func (y *yamlReader) value(n *yaml.Node, at string, depth int) error {
 		y.out.WriteByte(']')
 		return nil
 	case yaml.MappingNode:
-		members, err := yamlMembers(n, at, depth)
+		members, err := y.members(n, at, depth)
 		if err != nil {
 			return err
 		}
@@ -96,7 +97,11 @@ func (y *yamlReader) value(n *yaml.Node, at string, depth int) error {
 			y.text(m.name)
 			y.out.WriteByte(':')
 			pointer := at + "/" + pointerEscaper.Replace(m.name)
-			if err := y.value(m.value, pointer, depth+1); err != nil {
+			write := y.value
+			if m.merged {
+				write = y.filledIn
+			}
+			if err := write(m.value, pointer, depth+1); err != nil {
 				return err
 			}
 			// Of a member that is missing or wrong as such, the name is the place.
@@ -138,6 +143,24 @@ func (y *yamlReader) value(n *yaml.Node, at string, depth int) error {
 	return nil
 }
 
+// filledIn writes a value that stands elsewhere in the document.
+func (y *yamlReader) filledIn(n *yaml.Node, at string, depth int) error {
+	y.aliases++
+	defer func() { y.aliases-- }()
+	return y.value(n, at, depth)
+}
+
+// bound ends a document that grows beyond bounds.
+func (y *yamlReader) bound(n *yaml.Node, at string, depth int) error {
+	if y.aliases > 0 {
+		y.aliased++
+	}
+	if y.aliased > maxAliased || depth > maxYAMLDepth {
+		return &yamlError{n.Line, at, errors.New("the document is too large or too deep once its aliases are filled in")}
+	}
+	return nil
+}
+
 // text writes a string as it is: an escaped < would change a body.
 func (y *yamlReader) text(s string) {
 	enc := json.NewEncoder(&y.out)
@@ -149,17 +172,15 @@ func (y *yamlReader) text(s string) {
 }
 
 type yamlMember struct {
-	name  string
-	line  int
-	value *yaml.Node
+	name   string
+	line   int
+	value  *yaml.Node
+	merged bool // it stands elsewhere
 }
 
-// yamlMembers gives the members of a mapping with those that a merge key (<<)
+// members gives the members of a mapping with those that a merge key (<<)
 // brings in and that it does not have itself.
-func yamlMembers(n *yaml.Node, at string, depth int) ([]yamlMember, error) {
-	if depth > maxYAMLDepth {
-		return nil, &yamlError{n.Line, at, errors.New("merge keys are nested too deep")}
-	}
+func (y *yamlReader) members(n *yaml.Node, at string, depth int) ([]yamlMember, error) {
 	var members, merged []yamlMember
 	index := map[string]int{}
 	for i := 0; i < len(n.Content); i += 2 {
@@ -171,7 +192,7 @@ func yamlMembers(n *yaml.Node, at string, depth int) ([]yamlMember, error) {
 			return nil, &yamlError{key.Line, at, errors.New("the name of a member is not a scalar")}
 		}
 		if key.ShortTag() == "!!merge" {
-			more, err := yamlMerged(value, at, depth)
+			more, err := y.merge(value, at, depth)
 			if err != nil {
 				return nil, err
 			}
@@ -182,28 +203,35 @@ func yamlMembers(n *yaml.Node, at string, depth int) ([]yamlMember, error) {
 			return nil, &yamlError{n.Content[i].Line, at + "/" + pointerEscaper.Replace(key.Value), fmt.Errorf("%q stands here a second time, first on line %d", key.Value, members[first].line)}
 		}
 		index[key.Value] = len(members)
-		members = append(members, yamlMember{key.Value, n.Content[i].Line, value})
+		members = append(members, yamlMember{name: key.Value, line: n.Content[i].Line, value: value})
 	}
 	for _, m := range merged {
 		if _, have := index[m.name]; !have {
 			index[m.name] = len(members)
+			m.merged = true
 			members = append(members, m)
 		}
 	}
 	return members, nil
 }
 
-func yamlMerged(value *yaml.Node, at string, depth int) ([]yamlMember, error) {
+// merge gives the members that the value of a merge key brings in.
+func (y *yamlReader) merge(value *yaml.Node, at string, depth int) ([]yamlMember, error) {
+	y.aliases++
+	defer func() { y.aliases-- }()
+	if err := y.bound(value, at, depth); err != nil {
+		return nil, err
+	}
 	if value.Kind == yaml.AliasNode {
 		value = value.Alias
 	}
 	switch value.Kind {
 	case yaml.MappingNode:
-		return yamlMembers(value, at, depth+1)
+		return y.members(value, at, depth+1)
 	case yaml.SequenceNode:
 		var all []yamlMember
 		for _, item := range value.Content {
-			more, err := yamlMerged(item, at, depth+1)
+			more, err := y.merge(item, at, depth+1)
 			if err != nil {
 				return nil, err
 			}

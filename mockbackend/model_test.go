@@ -162,15 +162,17 @@ func TestModelHolds(t *testing.T) {
 				answered <- err
 			}()
 			phase := map[bool]string{true: mockbackend.PhaseBody, false: mockbackend.PhaseBeforeStatus}[hold == "b"]
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			for { // until it holds
-				entries, err := scope.Wait(t.Context(), mockbackend.Filter{Path: mockbackend.ModelPath, InFlight: true}, 1)
+				entries, err := scope.Wait(ctx, mockbackend.Filter{Path: mockbackend.ModelPath, InFlight: true}, 1)
 				if err != nil {
-					t.Fatal(err)
+					t.Fatalf("request %d does not hold: %v", i+1, err)
 				}
 				if entries[0].Sent.Phase == phase {
 					break
 				}
 			}
+			cancel()
 			select {
 			case err := <-answered:
 				t.Fatalf("request %d was answered before %s was released: %v", i+1, hold, err)
@@ -192,19 +194,22 @@ func TestModelClientLeaves(t *testing.T) {
 	bothWays(t, func(t *testing.T, stream bool) {
 		scope := modelScope(t, srv, `{"turns":[{"hold":"never","text":"x"}]}`)
 		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		patient, done := context.WithTimeout(t.Context(), patience)
+		defer done()
 		left := make(chan error, 1)
 		go func() {
 			_, err := ask(ctx, modelClient(t, scope), stream, question("?"))
 			left <- err
 		}()
-		if _, err := scope.Wait(t.Context(), mockbackend.Filter{Path: mockbackend.ModelPath}, 1); err != nil {
+		if _, err := scope.Wait(patient, mockbackend.Filter{Path: mockbackend.ModelPath}, 1); err != nil {
 			t.Fatal(err)
 		}
 		cancel()
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Errorf("the client ended with %v", err)
 		}
-		if _, err := scope.Wait(t.Context(), mockbackend.Filter{Path: mockbackend.ModelPath, ClientEnded: true}, 1); err != nil {
+		if _, err := scope.Wait(patient, mockbackend.Filter{Path: mockbackend.ModelPath, ClientEnded: true}, 1); err != nil {
 			t.Error(err)
 		}
 	})

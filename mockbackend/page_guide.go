@@ -31,7 +31,12 @@ func Guide(base, curl, admin string) string {
 	fmt.Fprintf(&b, "  %s %s%s -d '%s'\n", curl, admin, base+"/__mock/stubs", sampleStub)
 	fmt.Fprintf(&b, "  %s %s\n", curl, base+"/hi")
 	fmt.Fprintf(&b, "  %s %s%s\n", curl, admin, base+"/__mock/journal")
-	fmt.Fprintf(&b, "\nIn a browser: %s/\nAll faults: %s/__mock/faults   Admin API: %[2]s/__mock/openapi.json\n", base, base)
+	fmt.Fprintf(&b, `
+In a browser:   %[1]s/
+All faults:     %[1]s/__mock/faults
+Admin API:      %[1]s/__mock/openapi.json
+Scripted model: %[1]s/v1 for OpenAI-compatible clients; its script is PUT to /__mock/model
+`, base)
 	return b.String()
 }
 

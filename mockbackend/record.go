@@ -2,6 +2,7 @@ package mockbackend
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"compress/zlib"
 	"context"
@@ -340,10 +341,8 @@ func (c *capture) content() ([]byte, error) {
 	switch {
 	case c.kept.Len() > c.limit:
 		return nil, errTooLarge
-	case c.end == nil:
-		return nil, errNotRead
 	case c.end != io.EOF:
-		return nil, c.end
+		return nil, cmp.Or(c.end, errNotRead)
 	}
 	return bytes.Clone(c.kept.Bytes()), nil
 }

@@ -169,9 +169,11 @@ func TestDropScope(t *testing.T) {
 	}
 	conn := dial(t, srv, get("/__scope/a/stall"))
 	wait(t, srv.Scope("a"), mockbackend.Filter{Path: "/stall"}, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	failed := make(chan error, 1)
 	go func() {
-		_, err := scope.Wait(t.Context(), mockbackend.Filter{}, 2)
+		_, err := scope.Wait(ctx, mockbackend.Filter{}, 2)
 		failed <- err
 	}()
 	srv.DropScope("a")

@@ -236,8 +236,8 @@ func TestShutdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add(t, srv, `{"match":{"path":"/slow"},"respond":{"text":"done","delay":{"ms":200}}}`)
-	add(t, srv, `{"match":{"path":"/drip"},"respond":{"text":"done","fault":{"kind":"drip","intervalMs":50}}}`)
+	add(t, srv, `{"match":{"path":"/slow"},"respond":{"text":"done","delay":{"ms":50}}}`)
+	add(t, srv, `{"match":{"path":"/drip"},"respond":{"text":"done","fault":{"kind":"drip","intervalMs":150}}}`)
 	answers := make(chan answer, 2)
 	for _, path := range []string{"/slow", "/drip"} {
 		go func() { answers <- call(t, newClient(t), "GET", srv.URL()+path, "") }()

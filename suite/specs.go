@@ -91,6 +91,9 @@ func Certify(ctx context.Context, c Config) (schemas.Certificate, error) {
 // finish closes what the run opened. A target that misbehaved where no call
 // was waiting, say by answering twice, says so now.
 func (s *session) finish() {
+	if s.ahead != nil {
+		s.ahead.stop()
+	}
 	err := s.close()
 	var broken *target.ProtocolError
 	switch {

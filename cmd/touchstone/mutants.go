@@ -78,7 +78,11 @@ func mutants(ctx context.Context, ids []string, verbose bool) error {
 		outcomes = append(outcomes, some...)
 	}
 	progress.done()
-	report := gate.NewReport(corpus, outcomes)
+	var overMCP []string // these need a server each
+	for _, m := range mutant.MCP() {
+		overMCP = append(overMCP, m.Breaks...)
+	}
+	report := gate.NewReport(corpus, outcomes, overMCP)
 	green := report.Green()
 	if len(ids) > 0 {
 		green = len(report.Red) == 0
@@ -129,7 +133,7 @@ func mappingSpecimens() []gate.Specimen {
 		})
 	}
 	for _, n := range mutant.Nulls() {
-		out = append(out, gate.Specimen{ID: n.ID, Doc: n.Doc, Null: true, Open: func() target.Target { return builtin.New(n) }})
+		out = append(out, gate.Specimen{ID: n.ID, Doc: n.Doc, Null: true, Open: func() target.Target { return gate.Direct(n) }})
 	}
 	return out
 }

@@ -160,15 +160,16 @@ func readAnswer(body io.Reader) (Message, error) {
 	for i := range whole.ToolCalls {
 		whole.ToolCalls[i].Index = i
 	}
-	var message Message
-	message.add(*whole)
-	return message, nil
+	var parts assembly
+	parts.add(*whole)
+	return parts.message(), nil
 }
 
 // readStream puts the chunks of an answer together. They come as server-sent
 // events, and [DONE] says that there are no more.
 func readStream(body io.Reader) (Message, error) {
-	message, begun := Message{}, false
+	var parts assembly
+	begun := false
 	lines := bufio.NewReader(body)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -184,7 +185,7 @@ func readStream(body io.Reader) (Message, error) {
 			if !begun {
 				return Message{}, errors.New("the stream has no message")
 			}
-			return message, nil
+			return parts.message(), nil
 		}
 		var chunk chatChoices
 		if err := json.Unmarshal(data, &chunk); err != nil {
@@ -193,28 +194,44 @@ func readStream(body io.Reader) (Message, error) {
 		for _, choice := range chunk.Choices {
 			if choice.Index == 0 && choice.Delta != nil {
 				begun = true
-				message.add(*choice.Delta)
+				parts.add(*choice.Delta)
 			}
 		}
 	}
 }
 
-// add puts a part of the assistant's message, or all of it, to what is there.
-// The id and the name of a call come with its first part, the arguments in
-// pieces.
-func (m *Message) add(part chatMessage) {
-	m.Role = RoleAssistant
+// assembly is the assistant's message as it comes, in parts or in one.
+type assembly struct {
+	content strings.Builder
+	calls   []*partialCall
+}
+
+type partialCall struct {
+	id, name  string
+	arguments strings.Builder
+}
+
+// add takes a part of the message, or all of it. The id and the name of a call
+// come with its first part, the arguments in pieces.
+func (a *assembly) add(part chatMessage) {
 	if part.Content != nil {
-		m.Content += *part.Content
+		a.content.WriteString(*part.Content)
 	}
 	for _, call := range part.ToolCalls {
-		at := min(max(call.Index, 0), len(m.ToolCalls)) // an index that leaves a gap is the next one
-		if at == len(m.ToolCalls) {
-			m.ToolCalls = append(m.ToolCalls, ToolCall{})
+		at := min(max(call.Index, 0), len(a.calls)) // an index that leaves a gap is the next one
+		if at == len(a.calls) {
+			a.calls = append(a.calls, &partialCall{})
 		}
-		known := &m.ToolCalls[at]
-		known.ID += call.ID
-		known.Name += call.Function.Name
-		known.Arguments += call.Function.Arguments
+		a.calls[at].id += call.ID
+		a.calls[at].name += call.Function.Name
+		a.calls[at].arguments.WriteString(call.Function.Arguments)
 	}
+}
+
+func (a *assembly) message() Message {
+	m := Message{Role: RoleAssistant, Content: a.content.String()}
+	for _, call := range a.calls {
+		m.ToolCalls = append(m.ToolCalls, ToolCall{call.id, call.name, call.arguments.String()})
+	}
+	return m
 }

@@ -1,6 +1,9 @@
 package mutant
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -125,11 +128,24 @@ func TestEquivalents(t *testing.T) {
 	pass(t, sample(t, specimens(all)))
 }
 
+// TestSpacedMessages: white space in the messages of the protocol says nothing.
+func TestSpacedMessages(t *testing.T) {
+	handler := serve.New(serve.Reference{})
+	spaced := func(ctx context.Context, message []byte) []byte {
+		var out bytes.Buffer
+		if err := json.Indent(&out, handler.Handle(ctx, message), " ", "\t"); err != nil {
+			t.Error(err)
+		}
+		return append([]byte(" \t"), append(out.Bytes(), " \r"...)...)
+	}
+	pass(t, []gate.Specimen{{ID: "spaced", Open: func() target.Target { return builtin.New(builtin.HandlerFunc(spaced)) }}})
+}
+
 // TestEquivalentsOverTheWire: that holds for calls over HTTP too.
 func TestEquivalentsOverTheWire(t *testing.T) {
 	var some []gate.Specimen
 	for i, m := range Equivalents() {
-		if i%8 == 0 {
+		if i%16 == 0 {
 			m.OverTheWire = true
 			some = append(some, specimenOf(m))
 		}

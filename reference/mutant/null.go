@@ -3,7 +3,7 @@ package mutant
 import (
 	"context"
 	"encoding/json"
-	"strings"
+	"fmt"
 
 	"example.com/touchstone/reference/envelope"
 	"example.com/touchstone/schemas"
@@ -13,68 +13,92 @@ import (
 // nothing but its answers can give it away.
 type Null struct {
 	ID, Doc string
-	// answer gives the envelope for a call. Params are those of "map", or the
-	// empty value, and Facts those of "refuse".
-	answer func(call nullCall) any
+	answer  func(call nullCall) any // what it says is the envelope
 }
 
+// nullCall is a call as a null target sees it.
 type nullCall struct {
-	method string
-	raw    json.RawMessage
-	mapped schemas.MapParams
-	facts  schemas.RefuseParams
+	params any
+	status int             // of the backend's response, 0 where there is none
+	code   schemas.SDKCode // of a refusal, "" in every other call
 }
 
 // Nulls gives the null targets: each must be refused.
 func Nulls() []Null {
-	standard := func(status int) *schemas.BackendError {
-		m := envelope.NewMapper()
-		return m.Map(envelope.Response{Status: status}, envelope.FieldContext{}).(*schemas.BackendError)
+	standard := func(status int) schemas.Envelope {
+		return envelope.NewMapper().Map(envelope.Response{Status: status}, envelope.FieldContext{})
 	}
 	return []Null{
 		{"empty", "It always answers an empty object.", func(nullCall) any { return struct{}{} }},
-		{"echo", "It gives back what it was given.", func(c nullCall) any { return c.raw }},
-		{"always-success", "It always answers a success.", func(nullCall) any { return &schemas.Success{Status: 200} }},
+		{"echo", "It gives back what it was given.", func(c nullCall) any { return c.params }},
+		{"always-success", "It always answers a success.", func(nullCall) any { return standard(200) }},
 		{"always-error", "It always answers the same error.", func(nullCall) any { return standard(404) }},
 		{"always-withheld", "It answers with the right code and the standard message, and never forwards anything.", func(c nullCall) any {
-			switch {
-			case c.method == schemas.FeatureRefuse:
-				return &schemas.SDKError{Error: c.facts.Error, Message: "The call was refused."}
-			case c.mapped.Response.Status < 400:
-				return &schemas.Success{Status: max(c.mapped.Response.Status, 200)}
+			if c.code != "" {
+				return &schemas.SDKError{Error: c.code, Message: "The call was refused."}
 			}
-			return standard(c.mapped.Response.Status)
+			return standard(max(c.status, 200))
 		}},
 	}
 }
 
-// Handle answers a message of the target protocol.
-func (n Null) Handle(_ context.Context, message []byte) []byte {
-	var request schemas.Request
-	response := schemas.Response{JSONRPC: "2.0", ID: new(int64)}
-	if err := json.Unmarshal(message, &request); err != nil {
-		response.Error = &schemas.RPCError{Code: schemas.ParseError, Message: err.Error()}
+// Map gives its answer to a response.
+func (n Null) Map(_ context.Context, params schemas.MapParams) (schemas.AnswerResult, error) {
+	return n.result(nullCall{params: params, status: params.Response.Status})
+}
+
+// Refuse gives its answer to the facts of a refusal.
+func (n Null) Refuse(_ context.Context, params schemas.RefuseParams) (schemas.AnswerResult, error) {
+	return n.result(nullCall{params: params, code: params.Error})
+}
+
+func (n Null) result(c nullCall) (schemas.AnswerResult, error) {
+	text, err := json.Marshal(n.answer(c))
+	if err != nil {
+		return schemas.AnswerResult{}, fmt.Errorf("writing what a null target says: %w", err)
 	}
-	*response.ID = request.ID
-	var result any
+	return schemas.AnswerResult{Envelope: text}, nil
+}
+
+// Handle answers a message of the target protocol.
+func (n Null) Handle(ctx context.Context, message []byte) []byte {
+	var request schemas.Request
+	result, err := any(nil), json.Unmarshal(message, &request)
+	if err == nil {
+		result, err = n.carryOut(ctx, request)
+	}
+	response := schemas.Response{JSONRPC: "2.0", ID: &request.ID}
+	if err == nil {
+		response.Result, err = json.Marshal(result)
+	}
+	if err != nil {
+		response.Error = &schemas.RPCError{Code: schemas.RPCInternal, Message: err.Error()}
+	}
+	out, _ := json.Marshal(response) // of JSON and text, which have an encoding
+	return out
+}
+
+func (n Null) carryOut(ctx context.Context, request schemas.Request) (any, error) {
 	switch request.Method {
 	case "describe":
-		result = schemas.DescribeResult{
+		return schemas.DescribeResult{
 			Protocol: schemas.ProtocolVersion, Name: "null target " + n.ID, Version: "1",
 			Features: []string{schemas.FeatureMap, schemas.FeatureRefuse, schemas.FeatureInvoke, schemas.FeatureHostRecognisers},
-		}
+		}, nil
 	case "configure":
-		result = struct{}{}
-	default:
-		call := nullCall{method: request.Method, raw: request.Params}
-		_ = json.Unmarshal(request.Params, &call.mapped) // what does not fit stays empty
-		_ = json.Unmarshal(request.Params, &call.facts)
-		envelope, _ := json.Marshal(n.answer(call)) // envelopes have an encoding
-		result = schemas.AnswerResult{Envelope: envelope}
+		return struct{}{}, nil
+	case schemas.FeatureMap:
+		var params schemas.MapParams
+		if err := json.Unmarshal(request.Params, &params); err != nil {
+			return nil, err
+		}
+		return n.Map(ctx, params)
+	case schemas.FeatureRefuse:
+		var params schemas.RefuseParams
+		if err := json.Unmarshal(request.Params, &params); err != nil {
+			return nil, err
+		}
+		return n.Refuse(ctx, params)
 	}
-	if response.Error == nil {
-		response.Result, _ = json.Marshal(result)
-	}
-	out, _ := json.Marshal(response)
-	return []byte(strings.TrimSpace(string(out)))
+	return n.result(nullCall{params: request.Params})
 }

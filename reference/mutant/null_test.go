@@ -8,17 +8,15 @@ import (
 	"testing"
 
 	"example.com/touchstone/fixtures"
-	"example.com/touchstone/schemas"
 	"example.com/touchstone/suite/gate"
 	"example.com/touchstone/suite/target"
-	"example.com/touchstone/suite/target/builtin"
 )
 
 func TestNulls(t *testing.T) {
 	c := corpus(t)
 	var all []gate.Specimen
 	for _, n := range Nulls() {
-		all = append(all, gate.Specimen{ID: n.ID, Doc: n.Doc, Null: true, Open: func() target.Target { return builtin.New(n) }})
+		all = append(all, gate.Specimen{ID: n.ID, Doc: n.Doc, Null: true, Open: func() target.Target { return gate.Direct(n) }})
 	}
 	if len(all) != 5 {
 		t.Errorf("%d null targets, want 5", len(all))
@@ -78,11 +76,7 @@ func deserved(t *testing.T, n Null, k fixtures.Case) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := nullCall{method: schemas.FeatureMap, mapped: schemas.MapParams{Response: schemas.BackendResponse{Status: in.Status}}}
-	if in.SDKError != "" {
-		call = nullCall{method: schemas.FeatureRefuse, facts: schemas.RefuseParams{Error: in.SDKError}}
-	}
-	text, err := json.Marshal(n.answer(call))
+	text, err := json.Marshal(n.answer(nullCall{status: in.Status, code: in.SDKError}))
 	if err != nil {
 		t.Fatal(err)
 	}

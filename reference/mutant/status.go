@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"example.com/touchstone/reference/envelope"
 	"example.com/touchstone/schemas"
 )
@@ -27,24 +29,26 @@ func statusMutants() []Mutant {
 	return slices.Concat(tableMutants(), structureMutants(), retryMutants(), messageMutants())
 }
 
-// tableMutants lose one status, or one row, of the status table.
+// tableMutants lose one status, or one row, of the status table, or put a
+// status of the two rows that take the rest into another one.
 func tableMutants() []Mutant {
 	var all []Mutant
+	add := func(requirement, id, doc string, edit func(m *envelope.Mapper)) {
+		all = append(all, group(breaks(requirement), mutant(id, doc, mapping(edit)))...)
+	}
 	for _, row := range rows {
 		for _, status := range row.statuses {
-			all = append(all, group(breaks(row.id), mutant(fmt.Sprintf("code-%d-lost", status), fmt.Sprintf("It has no entry for %d.", status),
-				mapping(func(m *envelope.Mapper) { delete(m.Codes, status) })))...)
+			add(row.id, fmt.Sprintf("code-%d-lost", status), fmt.Sprintf("It has no entry for %d.", status),
+				func(m *envelope.Mapper) { delete(m.Codes, status) })
 		}
 		if len(row.statuses) > 1 {
-			all = append(all, group(breaks(row.id), mutant("code-row-lost-"+hyphened(row.code), fmt.Sprintf("It has no entry for any status of %s.", row.code),
-				mapping(func(m *envelope.Mapper) {
-					for _, status := range row.statuses {
-						delete(m.Codes, status)
-					}
-				})))...)
+			add(row.id, "code-row-lost-"+hyphened(row.code), fmt.Sprintf("It has no entry for any status of %s.", row.code), func(m *envelope.Mapper) {
+				for _, status := range row.statuses {
+					delete(m.Codes, status)
+				}
+			})
 		}
 	}
-	// A status of the two rows that take the rest goes to another row.
 	for _, stray := range []struct {
 		id       string
 		code     schemas.BackendCode
@@ -55,45 +59,47 @@ func tableMutants() []Mutant {
 		{"CODE-08", schemas.BackendUnavailable, []int{500, 501, 505, 511, 520, 599}},
 	} {
 		for _, status := range stray.statuses {
-			all = append(all, group(breaks(stray.id), mutant(fmt.Sprintf("code-%d-as-%s", status, hyphened(stray.code)), fmt.Sprintf("It takes %d for %s.", status, stray.code),
-				mapping(func(m *envelope.Mapper) { m.Codes[status] = stray.code })))...)
+			add(stray.id, fmt.Sprintf("code-%d-as-%s", status, hyphened(stray.code)), fmt.Sprintf("It takes %d for %s.", status, stray.code),
+				func(m *envelope.Mapper) { m.Codes[status] = stray.code })
 		}
 	}
-	return slices.Concat(all,
-		group(breaks("CODE-08"), mutant("code-server-unavailable", "It takes every other 5xx for backend_unavailable.",
-			mapping(func(m *envelope.Mapper) { m.OtherServer = schemas.BackendUnavailable }))),
-		group(breaks("CODE-09", "CODE-10"), mutant("code-client-not-found", "It takes every other 4xx for not_found.",
-			mapping(func(m *envelope.Mapper) { m.OtherClient = schemas.NotFound }))),
-	)
+	add("CODE-08", "code-server-unavailable", "It takes every other 5xx for backend_unavailable.", func(m *envelope.Mapper) { m.OtherServer = schemas.BackendUnavailable })
+	return append(all, group(breaks("CODE-09", "CODE-10"), mutant("code-client-not-found", "It takes every other 4xx for not_found.",
+		mapping(func(m *envelope.Mapper) { m.OtherClient = schemas.NotFound })))...)
 }
 
 func hyphened(code schemas.BackendCode) string { return strings.ReplaceAll(string(code), "_", "-") }
 
 // structureMutants confuse validation_failed and bad_request.
 func structureMutants() []Mutant {
-	var all []Mutant
-	for _, status := range []int{400, 422} {
-		all = append(all,
-			group(breaks("CODE-01"), mutant(fmt.Sprintf("code-%d-never-validation", status), fmt.Sprintf("It never takes a %d for validation_failed.", status),
-				failing(func(_ envelope.Response, e *schemas.BackendError) {
-					if e.Status == status && e.Error == schemas.ValidationFailed {
-						e.Error = schemas.BadRequest
-					}
-				})))[0],
-			group(breaks("CODE-10"), mutant(fmt.Sprintf("code-%d-always-validation", status), fmt.Sprintf("It takes every %d for validation_failed.", status),
-				failing(func(_ envelope.Response, e *schemas.BackendError) {
-					if e.Status == status {
-						e.Error = schemas.ValidationFailed
-					}
-				})))[0],
-		)
-	}
-	return append(all, group(breaks("CODE-10"),
-		mutant("code-fields-make-validation", "It takes every error with fields for validation_failed.", failing(func(_ envelope.Response, e *schemas.BackendError) {
-			if len(e.Fields) > 0 {
-				e.Error = schemas.ValidationFailed
+	becoming := func(id, doc string, code schemas.BackendCode, when func(resp envelope.Response, e *schemas.BackendError) bool) Mutant {
+		return mutant(id, doc, failing(func(resp envelope.Response, e *schemas.BackendError) {
+			if when(resp, e) {
+				e.Error = code
 			}
-		})),
+		}))
+	}
+	var never, always []Mutant
+	for _, status := range []int{400, 422} {
+		never = append(never, becoming(fmt.Sprintf("code-%d-never-validation", status), fmt.Sprintf("It never takes a %d for validation_failed.", status), schemas.BadRequest,
+			func(_ envelope.Response, e *schemas.BackendError) bool {
+				return e.Status == status && e.Error == schemas.ValidationFailed
+			}))
+		always = append(always, becoming(fmt.Sprintf("code-%d-always-validation", status), fmt.Sprintf("It takes every %d for validation_failed.", status), schemas.ValidationFailed,
+			func(_ envelope.Response, e *schemas.BackendError) bool { return e.Status == status }))
+	}
+	return append(group(breaks("CODE-01"), never...), group(breaks("CODE-10"), append(always,
+		becoming("code-fields-make-validation", "It takes every error with fields for validation_failed.", schemas.ValidationFailed,
+			func(_ envelope.Response, e *schemas.BackendError) bool { return len(e.Fields) > 0 }),
+		becoming("code-validation-by-title", "It takes a 400 that speaks of validation for validation_failed.", schemas.ValidationFailed,
+			func(_ envelope.Response, e *schemas.BackendError) bool {
+				return e.Error == schemas.BadRequest && strings.Contains(e.Message, "validation")
+			}),
+		becoming("code-validation-by-errors-member", "It takes a body with a dictionary for validation_failed, empty or not.", schemas.ValidationFailed,
+			func(resp envelope.Response, e *schemas.BackendError) bool {
+				body := gjson.ParseBytes(resp.Body)
+				return e.Error == schemas.BadRequest && (e.Status == 400 || e.Status == 422) && body.IsObject() && body.Get("errors").IsObject() && body.Get("message").Raw+body.Get("detail").Raw == ""
+			}),
 		mutant("code-fields-elsewhere-dropped", "It lists fields on 400 and 422 only.", failing(func(_ envelope.Response, e *schemas.BackendError) {
 			if e.Status != 400 && e.Status != 422 {
 				e.Fields = nil
@@ -104,17 +110,7 @@ func structureMutants() []Mutant {
 				e.Fields = nil
 			}
 		})),
-		mutant("code-validation-by-title", "It takes a 400 that speaks of validation for validation_failed.", failing(func(_ envelope.Response, e *schemas.BackendError) {
-			if strings.Contains(e.Message, "validation") && e.Error == schemas.BadRequest {
-				e.Error = schemas.ValidationFailed
-			}
-		})),
-		mutant("code-validation-by-errors-member", "It takes a body with errors for validation_failed, empty or not.", failing(func(resp envelope.Response, e *schemas.BackendError) {
-			if strings.Contains(string(resp.Body), `"errors":{"item":[]}`) && e.Error == schemas.BadRequest {
-				e.Error = schemas.ValidationFailed
-			}
-		})),
-	)...)
+	)...)...)
 }
 
 func retryMutants() []Mutant {

@@ -200,7 +200,9 @@ func TestAgentControls(t *testing.T) {
 		"wrong":    `{"outcome":"error","message":"otherwise","cause":"timeout"}`,
 		"no cause": `{"outcome":"error","message":"as asked"}`,
 	}
-	f := &agentFake{features: []string{schemas.FeatureAgent}, run: func(_ context.Context, params schemas.AgentRunParams) (string, error) { return answers[params.Prompt], nil }}
+	f := &agentFake{features: []string{schemas.FeatureAgent}, run: func(_ context.Context, params schemas.AgentRunParams) (string, error) {
+		return answers[params.Prompt], nil
+	}}
 	e, corpus := agentEngine(t, f,
 		kase("base", "AGENT-01", "", "wrong"), kase("sound", "AGENT-02", "", "right"), kase("quiet", "AGENT-03", "", "no cause"),
 		kase("follows", "AGENT-04", `"controls":["sound","quiet","base"],`, "wrong"),

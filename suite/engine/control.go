@@ -13,7 +13,7 @@ import (
 
 // controlled are the members whose mismatch may have another cause than the
 // case's subject, and which a control can tell.
-var controlled = []string{"error", "message", "fields", "body", "contentType", "location", "canary", "reference", "retryAfterSeconds", "payload"}
+var controlled = []string{"error", "message", "fields", "body", "contentType", "location", "canary", "reference", "retryAfterSeconds", "payload", "carrier"}
 
 type controlKey struct{ id, way string }
 

@@ -177,24 +177,28 @@ func (e *Engine) Applicable(k fixtures.Case) (ways []string, reason string) {
 			return nil, fmt.Sprintf("needs the feature %q, which the target does not claim", feature)
 		}
 	}
-	if name := e.lacks(k); name != "" {
-		return nil, fmt.Sprintf("the target has no operation %s", name)
-	}
 	if k.Kind == schemas.KindCalls {
-		return []string{viaCalls}, ""
+		possible = []string{viaCalls}
 	}
+	lacking := ""
 	for _, way := range possible {
-		if e.claims(way) && (way != schemas.FeatureInvoke || !e.options.WithoutInvoke) {
+		switch name := e.lacks(k, way); {
+		case way != viaCalls && !e.claims(way), way == schemas.FeatureInvoke && e.options.WithoutInvoke:
+		case name != "":
+			lacking = name
+		default:
 			ways = append(ways, way)
 		}
 	}
-	if len(ways) == 0 && e.claims(schemas.FeatureMCP) {
+	switch {
+	case len(ways) > 0:
+		return ways, ""
+	case lacking != "":
+		return nil, "the target has no operation " + lacking
+	case e.claims(schemas.FeatureMCP):
 		return nil, fmt.Sprintf("cannot be expressed over MCP: it is asked through %s only", strings.Join(quoteAll(possible), " or "))
 	}
-	if len(ways) == 0 {
-		return nil, fmt.Sprintf("needs the feature %s, which the target does not claim", strings.Join(quoteAll(possible), " or "))
-	}
-	return ways, ""
+	return nil, fmt.Sprintf("needs the feature %s, which the target does not claim", strings.Join(quoteAll(possible), " or "))
 }
 
 func (e *Engine) claims(feature string) bool {

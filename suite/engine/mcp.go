@@ -39,13 +39,13 @@ func members(settings schemas.ConfigureParams) (map[string]string, error) {
 	return out, nil
 }
 
-// lacks gives an operation of the sample API that a case calls and the target
-// does not expose; "" where there is none.
-func (e *Engine) lacks(k fixtures.Case) string {
+// lacks gives an operation of the sample API that a case calls in some way and
+// the target does not expose; "" where there is none.
+func (e *Engine) lacks(k fixtures.Case, way string) string {
 	if e.description.Operations == nil {
 		return ""
 	}
-	for _, name := range operationsOf(k) {
+	for _, name := range operationsOf(k, way) {
 		if slices.Contains(schemas.SampleOperations(), name) && !slices.Contains(e.description.Operations, name) {
 			return name
 		}
@@ -53,9 +53,16 @@ func (e *Engine) lacks(k fixtures.Case) string {
 	return ""
 }
 
-// operationsOf gives the operations that a case of calls names.
-func operationsOf(k fixtures.Case) []string {
-	if k.Kind != schemas.KindCalls {
+// operationsOf gives the operations that a case calls.
+func operationsOf(k fixtures.Case, way string) []string {
+	if way == schemas.FeatureInvoke && k.Kind == schemas.KindErrorMapping {
+		in, err := k.Facts()
+		if err == nil && len(in.KnownFields) > 0 {
+			return []string{"create_order"}
+		}
+		return []string{"get_order"}
+	}
+	if way != viaCalls {
 		return nil
 	}
 	in, err := callsInput(k.Input)

@@ -17,6 +17,8 @@ type Report struct {
 	// Unproven are MUST requirements that no mutant breaks, though others of
 	// their section have some.
 	Unproven []string
+	// Elsewhere are those whose mutants are run by other means, named by the caller.
+	Elsewhere []string
 	// Untried are the sections that no mutant is about.
 	Untried []string
 	// Red are the outcomes that are not as they must be.
@@ -35,8 +37,9 @@ type Row struct {
 	Mutants []Outcome
 }
 
-// NewReport makes the matrix of a run of all specimens.
-func NewReport(corpus *fixtures.Corpus, outcomes []Outcome) Report {
+// NewReport makes the matrix of a run of all specimens. Elsewhere are
+// requirements that have mutants which are not among them.
+func NewReport(corpus *fixtures.Corpus, outcomes []Outcome, elsewhere []string) Report {
 	report := Report{outcomes: outcomes}
 	mutants := map[string][]Outcome{}
 	tried := map[string]bool{}
@@ -57,6 +60,8 @@ func NewReport(corpus *fixtures.Corpus, outcomes []Outcome) Report {
 			if !slices.Contains(report.Untried, section(r.ID)) {
 				report.Untried = append(report.Untried, section(r.ID))
 			}
+		case len(row.Mutants) == 0 && slices.Contains(elsewhere, r.ID):
+			report.Elsewhere = append(report.Elsewhere, r.ID)
 		case r.Level == schemas.Must && len(row.Mutants) == 0:
 			report.Unproven = append(report.Unproven, r.ID)
 		}
@@ -120,6 +125,9 @@ func (r Report) Write(out io.Writer, verbose bool) error {
 	}
 	if len(r.Unproven) > 0 {
 		fmt.Fprintf(out, "\nno mutant breaks %s\n", strings.Join(r.Unproven, ", "))
+	}
+	if len(r.Elsewhere) > 0 {
+		fmt.Fprintf(out, "\nthe mutants of %s are run by `go test ./reference/mutant` alone\n", strings.Join(r.Elsewhere, ", "))
 	}
 	if len(r.Untried) > 0 {
 		fmt.Fprintf(out, "\nsections without mutants: %s\n", strings.Join(r.Untried, ", "))

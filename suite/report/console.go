@@ -56,6 +56,9 @@ func (c Console) failures(w io.Writer, cert schemas.Certificate, status schemas.
 	if total == 0 {
 		return
 	}
+	if status == schemas.Fail {
+		c.fixFirst(w, byRequirement, total)
+	}
 	fmt.Fprintf(w, "%s: %d of %d cases, under %d requirements\n\n", title, total, len(cert.Cases), len(order))
 	slices.SortFunc(order, func(a, b string) int { return cmp.Compare(c.rank(a), c.rank(b)) })
 	for _, id := range order {
@@ -71,6 +74,29 @@ func (c Console) failures(w io.Writer, cert schemas.Certificate, status schemas.
 			fmt.Fprintln(w, indent(Failure(k, result, c.Command+" --case "+result.ID)))
 			fmt.Fprintln(w)
 		}
+	}
+}
+
+// manyFailures is how many failures make a cause that most of them share worth
+// a line of its own.
+const manyFailures = 10
+
+// fixFirst begins the report with the one thing that is wrong, where most
+// failures come from it: a server that gets every answer's form wrong is not
+// told so by its thousandth case.
+func (c Console) fixFirst(w io.Writer, byRequirement map[string][]schemas.CaseResult, total int) {
+	for id, results := range byRequirement {
+		r, ok := c.Corpus.Requirement(id)
+		if !ok || total < manyFailures || 2*len(results) <= total {
+			continue
+		}
+		problem := ""
+		for _, run := range results[0].Runs {
+			if len(run.Findings) > 0 && problem == "" {
+				problem, _, _ = strings.Cut(run.Findings[0].Problem, "\n")
+			}
+		}
+		fmt.Fprintf(w, "FIX FIRST: %s, which %d of %d failures come from. %s Seen: %s\n\n", id, len(results), total, r.Rule, problem)
 	}
 }
 
@@ -179,7 +205,7 @@ func Verdict(w io.Writer, cert schemas.Certificate) {
 	fmt.Fprintf(w, "%d cases: %d passed, %d failed, %d warned, %d observed, %d not applicable, %d not run\n",
 		len(cert.Cases), counts[schemas.Pass], counts[schemas.Fail], counts[schemas.Warn], counts[schemas.Informed], counts[schemas.NotApplicable], counts[schemas.NotRun])
 	var runs []string
-	for _, way := range []string{"map", "refuse", "invoke", "compose", "calls"} {
+	for _, way := range []string{"map", "refuse", "invoke", "compose", "calls", "agent", "agent-streaming"} {
 		if ways[way] > 0 {
 			runs = append(runs, fmt.Sprintf("%d through %s", ways[way], way))
 		}

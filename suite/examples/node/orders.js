@@ -5,7 +5,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { mapResponse, sdkError } from './envelope.js';
 
-const OPERATIONS = new Map([
+export const OPERATIONS = new Map([
   ['get_order', {
     method: 'GET',
     path: '/orders/{id}',

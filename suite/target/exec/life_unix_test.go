@@ -119,7 +119,7 @@ func TestClosedStdin(t *testing.T) {
 	client := start(t, "closes stdin", exec.Options{Grace: 200 * time.Millisecond})
 	describedPid(t, client)
 	// The first request may still fit into the pipe before the child closes it.
-	for {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		_, err := client.Map(ctx, ok)
 		cancel()
@@ -129,6 +129,7 @@ func TestClosedStdin(t *testing.T) {
 		wantFault(t, err, target.ProtocolError{Fault: target.HungUp, Method: "map", Detail: "its standard input is closed, process "})
 		return
 	}
+	t.Error("the closed pipe is not reported")
 }
 
 // The child's life ends with the context it was started with, without Close.

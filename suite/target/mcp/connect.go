@@ -162,6 +162,19 @@ func (t *Target) listTools(ctx context.Context) error {
 		strings.Join(missing, ", "), several(has, 8))}
 }
 
+// rejected is the code of an error that the SDK makes itself, where a message
+// could not be sent.
+const rejected = -32005
+
+// refusal tells of a JSON-RPC error that the server answered.
+func refusal(err error) (string, bool) {
+	rpc := (*jsonrpc.Error)(nil)
+	if !errors.As(err, &rpc) || rpc.Code == rejected {
+		return "", false
+	}
+	return fmt.Sprintf("JSON-RPC error %d: %s", rpc.Code, target.Excerpt([]byte(rpc.Message))), true
+}
+
 // child is a server that is launched.
 type child struct {
 	command  string
@@ -210,13 +223,13 @@ func (c *child) explain(doing string, err error) error {
 	cmd, out, log := c.cmd, c.out, c.log
 	c.mu.Unlock()
 	fault := &target.ProtocolError{Method: doing}
-	rpc := (*jsonrpc.Error)(nil)
+	rpc, refused := refusal(err)
 	switch {
 	case cmd == nil:
 		fault.Fault, fault.Method, fault.Detail = target.Unreachable, "", fmt.Sprintf("starting %s: %v", c.command, err)
 		return fault
-	case errors.As(err, &rpc):
-		fault.Fault, fault.Detail = target.RefusedMCP, fmt.Sprintf("JSON-RPC error %d: %s", rpc.Code, target.Excerpt([]byte(rpc.Message)))
+	case refused:
+		fault.Fault, fault.Detail = target.RefusedMCP, rpc
 	case out.foreign():
 		fault.Fault = target.NotMCP
 		fault.Detail = "its standard output holds something else than JSON-RPC messages; a log belongs on standard error"
@@ -361,10 +374,11 @@ func (r *remote) explain(doing string, err error) error {
 	status, line, contentType := r.trip.last.status, r.trip.last.line, r.trip.last.contentType
 	r.trip.last.mu.Unlock()
 	fault := &target.ProtocolError{Method: doing}
-	rpc, network := (*jsonrpc.Error)(nil), (*net.OpError)(nil)
+	rpc, refused := refusal(err)
+	network := (*net.OpError)(nil)
 	switch {
-	case errors.As(err, &rpc):
-		fault.Fault, fault.Detail = target.RefusedMCP, fmt.Sprintf("JSON-RPC error %d: %s", rpc.Code, target.Excerpt([]byte(rpc.Message)))
+	case refused:
+		fault.Fault, fault.Detail = target.RefusedMCP, rpc
 	case errors.As(err, &network) && network.Op == "dial":
 		fault.Fault, fault.Method, fault.Detail = target.Unreachable, "", fmt.Sprintf("%s: %v; is the server running, and is this its address?", r.url, network)
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:

@@ -13,6 +13,9 @@ import (
 	"github.com/kballard/go-shellquote"
 	"go.uber.org/goleak"
 
+	"example.com/touchstone/mockbackend"
+	"example.com/touchstone/reference/invoke"
+	"example.com/touchstone/reference/serve"
 	"example.com/touchstone/suite/target"
 	"example.com/touchstone/suite/target/builtin"
 	"example.com/touchstone/suite/target/open"
@@ -40,6 +43,8 @@ func TestOpen(t *testing.T) {
 		fmt.Fprintf(w, described, "over http")
 	}))
 	defer server.Close()
+	overMCP := httptest.NewServer(mcpServer(t, "over mcp"))
+	defer overMCP.Close()
 	opts := open.Options{
 		Builtin: builtin.HandlerFunc(func(context.Context, []byte) []byte { return fmt.Appendf(nil, described, "in process") }),
 		Env:     []string{"TOUCHSTONE_TEST_CHILD=a child"},
@@ -49,6 +54,7 @@ func TestOpen(t *testing.T) {
 		"exec:" + shellquote.Join(self):       "a child",
 		"exec: " + shellquote.Join(self, "x"): "a child",
 		server.URL:                            "over http",
+		"mcp+" + overMCP.URL:                  "over mcp",
 	} {
 		opened, err := open.Open(t.Context(), spec, opts)
 		if err != nil {
@@ -62,6 +68,18 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: Close: %v", spec, err)
 		}
 	}
+}
+
+// mcpServer is an MCP server with the meta-tools.
+func mcpServer(t *testing.T, name string) http.Handler {
+	t.Helper()
+	server, err := serve.NewMCP(serve.Reference{Name: name}, serve.MCPOptions{
+		Document: mockbackend.OpenAPI(), BackendURL: "http://127.0.0.1:1", Limits: invoke.DefaultLimits(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server.HTTPHandler()
 }
 
 func TestBadSpecs(t *testing.T) {

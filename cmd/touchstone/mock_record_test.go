@@ -1,0 +1,70 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A backend that was recorded is replayed.
+func TestMockRecord(t *testing.T) {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Set-Cookie", "sid=9f8e7d6c5b; Path=/")
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprintf(w, "%s %s with Bearer 9f8e7d6c5b", r.Method, r.URL)
+	}))
+	defer backend.Close()
+	dir := t.TempDir()
+	out := filepath.Join(dir, "stubs.yaml")
+	p := startMock(t, "--record-from", backend.URL, "--out", out, "--verbose")
+	status, body := fetch(t, "GET", p.url("/pot?size=2"), "", "Authorization", "Bearer 9f8e7d6c5b")
+	if status != http.StatusTeapot || body != "GET /pot?size=2 with Bearer 9f8e7d6c5b" {
+		t.Errorf("through the recorder: %d %s", status, body)
+	}
+	p.until("the recording while it runs", func() bool {
+		data, err := os.ReadFile(out)
+		return err == nil && strings.Contains(string(data), "/pot")
+	})
+	fetch(t, "PUT", p.url("/pot"), `{"full": true}`)
+	if code := p.interrupt(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if said := p.stdout.String(); !strings.Contains(said, "2 stubs from 2 requests") || !strings.Contains(said, `PUT "/pot" -> 418`) {
+		t.Errorf("it said %s", said)
+	}
+	data, err := os.ReadFile(out)
+	if err != nil || strings.Contains(string(data), "9f8e7d6c5b") || !strings.HasPrefix(string(data), "# Recorded from "+backend.URL+" on ") {
+		t.Errorf("%v; the recording is %s", err, data)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the directory has %v", entries)
+	}
+
+	replay := startMock(t, "--stubs", out)
+	for request, want := range map[[3]string]string{
+		{"GET", "/pot?size=2", ""}:           "GET /pot?size=2 with Bearer REDACTED",
+		{"PUT", "/pot", `{ "full" : true }`}: "PUT /pot with Bearer REDACTED",
+	} {
+		if status, body := fetch(t, request[0], replay.url(request[1]), request[2]); status != http.StatusTeapot || body != want {
+			t.Errorf("%v is replayed as %d %s", request, status, body)
+		}
+	}
+
+	kept := filepath.Join(dir, "kept.json")
+	p = startMock(t, "--record-from", backend.URL, "--out", kept, "--keep-secrets")
+	fetch(t, "GET", p.url("/pot"), "")
+	p.interrupt()
+	if data, err := os.ReadFile(kept); err != nil || !strings.Contains(string(data), "sid=9f8e7d6c5b") || !strings.HasPrefix(string(data), "{") {
+		t.Errorf("%v; with secrets the recording is %s", err, data)
+	}
+	if !strings.Contains(p.stdout.String(), "WITH ITS SECRETS") {
+		t.Error("it does not warn of the secrets")
+	}
+}
