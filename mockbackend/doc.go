@@ -12,10 +12,23 @@
 // server have a [Scope] each. A browser that opens / sees what can be called
 // and what was received; the admin API is described at /__mock/openapi.json.
 //
-// Answers that RFC 9110 allows go out through net/http. The others (a body
-// after 204, no Content-Length, forbidden bytes in a header, most faults) are
+// Answers that RFC 9110 allows go out through net/http, headers of different
+// names in its order. The others (a body after 204, no Content-Length,
+// forbidden bytes in a header, the order asked for with raw, most faults) are
 // written byte by byte on a connection taken over from it, which is closed
-// afterwards.
+// afterwards. They need HTTP/1.1: over HTTP/2, which comes with
+// [Options.TLS], they are refused with 505 and the reason.
+//
+// A [schemas.StubFault] goes wrong within an exchange, [FaultKinds] says how.
+// What goes wrong before there is one (a refused connection, a bad
+// certificate, see [ListenerKinds]) is a listener of its own, at
+// [Server.FaultyURL]; /fault/{kind} redirects there.
+//
+// With "template": true, a response is filled in from the request by the
+// actions of text/template in its body and header values: .Method, .Target,
+// .Path.name (a segment that the stub's path names), .Query "name", .Header
+// "Name", .Cookie "name", .JSON (the body, decoded), .Body (as text), .Count
+// (the how-manyeth answer of the stub this is), and the function json.
 //
 // The same stubs answer without a socket through [Server.Transport] and
 // [NewTransport]; what needs a wire is refused there.

@@ -31,6 +31,9 @@ type door struct {
 	work  sync.WaitGroup
 }
 
+// acceptPause is the time between two tries to accept a connection.
+const acceptPause = 10 * time.Millisecond
+
 // open starts what a door does besides Accept.
 func (d *door) open() {
 	if d.tls == nil && !d.mute {
@@ -41,8 +44,14 @@ func (d *door) open() {
 		defer close(d.done)
 		for {
 			conn, err := d.Listener.Accept()
-			if err != nil {
+			switch {
+			case errors.Is(err, net.ErrClosed):
 				return
+			case err != nil: // no more files, perhaps, until somebody closes one
+				if sleep(d.ctx, acceptPause) != nil {
+					return
+				}
+				continue
 			}
 			d.conns.add(conn)
 			d.work.Go(func() { d.admit(conn) })
@@ -97,12 +106,14 @@ func (d *door) Accept() (net.Conn, error) {
 	return tapped, nil
 }
 
-// A connSet is the connections in use, also those taken over, which net/http
-// does not know of any more.
+// A connSet is what uses connections: the connections themselves, also those
+// taken over, which net/http does not know of any more, and the handlers of
+// HTTP/2, for which net/http does not wait.
 type connSet struct {
-	mu   sync.Mutex
-	open map[net.Conn]struct{}
-	wg   sync.WaitGroup
+	mu       sync.Mutex
+	open     map[net.Conn]struct{}
+	handlers int
+	idle     chan struct{} // closed when there is nothing left, for who waits
 }
 
 func (s *connSet) add(conn net.Conn) {
@@ -112,7 +123,6 @@ func (s *connSet) add(conn net.Conn) {
 		s.open = map[net.Conn]struct{}{}
 	}
 	s.open[conn] = struct{}{}
-	s.wg.Add(1)
 }
 
 // replace puts a connection in the place of the one that it wraps.
@@ -127,9 +137,50 @@ func (s *connSet) replace(old, made net.Conn) {
 func (s *connSet) release(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.open[conn]; ok {
-		delete(s.open, conn)
-		s.wg.Done()
+	delete(s.open, conn)
+	s.tell()
+}
+
+func (s *connSet) enter() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handlers++
+}
+
+func (s *connSet) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handlers--
+	s.tell()
+}
+
+func (s *connSet) empty() bool { return len(s.open) == 0 && s.handlers == 0 }
+
+func (s *connSet) tell() {
+	if s.idle != nil && s.empty() {
+		close(s.idle)
+		s.idle = nil
+	}
+}
+
+// wait waits until nothing is left.
+func (s *connSet) wait(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		if s.empty() {
+			s.mu.Unlock()
+			return nil
+		}
+		if s.idle == nil {
+			s.idle = make(chan struct{})
+		}
+		idle := s.idle
+		s.mu.Unlock()
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 

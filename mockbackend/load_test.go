@@ -124,13 +124,17 @@ func TestReadStubsSaysWhatIsWrongAndWhere(t *testing.T) {
 
 // A document of some lines must not grow beyond bounds by its aliases.
 func TestReadStubsBoundsAliases(t *testing.T) {
-	for _, form := range []struct{ first, next, one string }{
-		{"a0: &a0 [x, x, x, x]\n", "a%d: &a%[1]d [%s]\n", "*aN"},
-		{"a0: &a0 {x: 1}\n", "a%d: &a%[1]d {<<: [%s]}\n", "*aN"},
-		{"a0: &a0 {x: 1}\n", "a%d: &a%[1]d {%s}\n", "kK: {<<: *aN}"},
+	for _, form := range []struct {
+		first, next, one string
+		levels           int
+	}{
+		{"a0: &a0 [x, x, x, x]\n", "a%d: &a%[1]d [%s]\n", "*aN", 13},
+		{"a0: &a0 {x: 1}\n", "a%d: &a%[1]d {<<: [%s]}\n", "*aN", 13},
+		{"a0: &a0 {x: 1}\n", "a%d: &a%[1]d {%s}\n", "kK: {<<: *aN}", 13},
+		{"a0: &a0 {x: [" + strings.Repeat("x, ", 3000) + "]}\n", "a%d: &a%[1]d {%s}\n", "kK: {<<: *aN}", 2},
 	} {
 		doc := bytes.NewBufferString(form.first)
-		for i := 1; i < 14; i++ {
+		for i := 1; i <= form.levels; i++ {
 			var all []string
 			for k := range 10 {
 				all = append(all, strings.NewReplacer("N", fmt.Sprint(i-1), "K", fmt.Sprint(k)).Replace(form.one))

@@ -299,6 +299,7 @@ func TestModelAdmin(t *testing.T) {
 	if got := srv.Journal().Entries(mockbackend.Filter{Path: mockbackend.ModelPath}); len(got) != 4 || got[0].Route != "model" || string(got[0].Body) != request {
 		t.Errorf("the journal has %+v", got)
 	}
+	call(t, client, "PUT", srv.URL()+"/__mock/model", `{"turns":[{"text":"one"}]}`)
 	srv.Reset()
 	if got := call(t, client, "GET", srv.URL()+"/__mock/model", ""); !strings.Contains(got.body, `"turns":[]`) || got.status != http.StatusOK {
 		t.Errorf("after the reset: %s", got.body)

@@ -20,33 +20,45 @@ func (x *index) nearPaths(q *request, limit int) []NearStub {
 		differ int
 	}
 	var best []near
-	want := strings.Split(q.path, "/")
-	for _, s := range x.all() {
-		have := strings.Split(s.Match.Path, "/")
-		differ := pathDifference(want, have)
-		if differ == 0 || differ > len(want)/2+1 {
+	most := (strings.Count(q.path, "/")+1)/2 + 1
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, s := range x.byID {
+		differ := pathDifference(q.path, s.Match.Path)
+		if differ == 0 || differ > most {
 			continue // it matched by path, or has nothing to do with it
 		}
-		best = append(best, near{s, differ})
+		i, _ := slices.BinarySearchFunc(best, near{s, differ}, func(a, b near) int {
+			return cmp.Or(cmp.Compare(a.differ, b.differ), cmp.Compare(a.stub.order, b.stub.order))
+		})
+		if i < limit {
+			best = slices.Insert(best, i, near{s, differ})
+			best = best[:min(limit, len(best))]
+		}
 	}
-	slices.SortStableFunc(best, func(a, b near) int { return cmp.Compare(a.differ, b.differ) })
 	var list []NearStub
-	for _, n := range best[:min(max(limit, 0), len(best))] {
+	for _, n := range best {
 		list = append(list, NearStub{n.stub.ID, fmt.Sprintf("path is %s, not %s", q.path, n.stub.Match.Path)})
 	}
 	return list
 }
 
 // pathDifference counts the segments in which a path differs from a pattern.
-func pathDifference(path, pattern []string) int {
+func pathDifference(path, pattern string) int {
 	differ := 0
-	for i := range max(len(path), len(pattern)) {
+	for morePath, morePattern := true, true; morePath || morePattern; {
+		var have, want string
+		onPath, onPattern := morePath, morePattern
+		if morePath {
+			have, path, morePath = strings.Cut(path, "/")
+		}
+		if morePattern {
+			want, pattern, morePattern = strings.Cut(pattern, "/")
+		}
 		switch {
-		case i < len(pattern) && strings.HasSuffix(pattern[i], "...}"):
+		case strings.HasSuffix(want, "...}"):
 			return differ
-		case i >= len(path) || i >= len(pattern):
-			differ++
-		case path[i] != pattern[i] && !strings.HasPrefix(pattern[i], "{"):
+		case onPath != onPattern, have != want && !strings.HasPrefix(want, "{"):
 			differ++
 		}
 	}

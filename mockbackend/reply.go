@@ -89,6 +89,9 @@ func (r *reply) compile(in schemas.StubResponse, at string, names []string, file
 		}
 	}
 	r.prepare(at)
+	for i, f := range r.polite {
+		r.polite[i].values = shared(f.values)
+	}
 	return nil
 }
 
@@ -173,23 +176,26 @@ func (r *reply) prepare(at string) {
 	}
 	r.polite = r.few[:0]
 	for name, values := range polite {
-		r.polite = append(r.polite, politeField{name, shared(values)})
+		r.polite = append(r.polite, politeField{name, values})
 	}
 }
 
-// sharedValues are header values that many replies have, such as media types
-// and lengths: thousands of stubs are thousands of objects less for the garbage
+// sharedValues are header values that many stubs have, such as media types and
+// lengths: thousands of stubs are thousands of objects less for the garbage
 // collector.
 var sharedValues struct {
 	sync.Mutex
 	lists map[string][]string
 }
 
-const maxShared = 1000
+const (
+	maxShared      = 1000
+	maxSharedBytes = 100
+)
 
 // shared gives a list that is equal to values, which nobody may change.
 func shared(values []string) []string {
-	if len(values) != 1 {
+	if len(values) != 1 || len(values[0]) > maxSharedBytes {
 		return values
 	}
 	sharedValues.Lock()

@@ -82,6 +82,10 @@ func (c *Scope) claim(from *stub) (*reply, int64) {
 
 // ServeHTTP answers a request as the stubs say.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor > 1 {
+		s.conns.enter()
+		defer s.conns.leave()
+	}
 	q := newRequest(r)
 	if tapped, ok := r.Context().Value(connKey{}).(*tapConn); ok {
 		q.head = tapped.tap.next(q.head)
@@ -199,7 +203,7 @@ func (s *Server) sendSlowly(w http.ResponseWriter, q *request, a *reply) {
 	x, err := takeOver(ctx, q, w)
 	if err != nil {
 		q.sent.Error = err.Error()
-		writeReply(w, problem(http.StatusInternalServerError, "This answer needs a connection that can be taken over: "+err.Error()+".", nil))
+		s.sendPolite(w, q, problem(http.StatusInternalServerError, "This answer cannot be sent here: "+err.Error()+".", nil))
 		return
 	}
 	if a.fault != nil {

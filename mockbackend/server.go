@@ -154,7 +154,7 @@ func (s *Server) Close() error {
 		s.serving.Wait()
 		// A connection accepted just now is not among those cut or closed.
 		s.conns.cut()
-		s.conns.wg.Wait()
+		err = errors.Join(err, s.conns.wait(context.Background()))
 		s.client().CloseIdleConnections()
 		if failed := s.serveErr.Load(); failed != nil {
 			err = errors.Join(err, *failed)
@@ -171,19 +171,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return s.Close()
 	}
 	err := s.http.Shutdown(ctx)
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		s.conns.wg.Wait()
-	}()
-	select {
-	case <-drained:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
+	if err == nil {
+		err = s.conns.wait(ctx) // those taken over
 	}
-	err = errors.Join(err, s.Close())
-	<-drained
-	return err
+	return errors.Join(err, s.Close())
 }
 
 // Add is [Scope.Add] on the default scope.

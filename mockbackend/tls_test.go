@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -238,9 +239,19 @@ func TestShutdown(t *testing.T) {
 	}
 	add(t, srv, `{"match":{"path":"/slow"},"respond":{"text":"done","delay":{"ms":50}}}`)
 	add(t, srv, `{"match":{"path":"/drip"},"respond":{"text":"done","fault":{"kind":"drip","intervalMs":150}}}`)
-	answers := make(chan answer, 2)
+	answers := make(chan string, 2)
+	client := newClient(t)
 	for _, path := range []string{"/slow", "/drip"} {
-		go func() { answers <- call(t, newClient(t), "GET", srv.URL()+path, "") }()
+		go func() {
+			resp, err := client.Get(srv.URL() + path)
+			if err != nil {
+				answers <- err.Error()
+				return
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			answers <- fmt.Sprint(string(body), " ", err)
+		}()
 	}
 	wait(t, srv, mockbackend.Filter{}, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -249,8 +260,8 @@ func TestShutdown(t *testing.T) {
 		t.Errorf("shutting down: %v", err)
 	}
 	for range 2 {
-		if got := <-answers; got.body != "done" {
-			t.Errorf("got %+v", got)
+		if got := <-answers; got != "done <nil>" {
+			t.Errorf("got %s", got)
 		}
 	}
 	srv, err = mockbackend.Start(mockbackend.Options{})

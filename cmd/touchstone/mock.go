@@ -172,7 +172,10 @@ func serveMock(ctx context.Context, f mockFlags) error {
 	if err == nil {
 		err = f.announce(ctx, server, stubs, options.AdminToken)
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil: // interrupted before it was up
+		return server.Close()
+	case err != nil:
 		return errors.Join(err, server.Close())
 	}
 	var watching sync.WaitGroup

@@ -175,10 +175,8 @@ func answerOf(raw []byte) (target.Answer, error) {
 	result := gjson.GetBytes(raw, "result")
 	a.Carrier.Structured = result.Get("structuredContent").Exists()
 	for _, block := range result.Get("content").Array() {
-		if len(a.Carrier.Blocks) == 0 || a.Envelope == nil {
-			if text := block.Get("text"); text.Type == gjson.String {
-				a.Envelope = []byte(text.Str)
-			}
+		if text := block.Get("text"); a.Envelope == nil && text.Type == gjson.String {
+			a.Envelope = []byte(text.Str)
 		}
 		a.Carrier.Blocks = append(a.Carrier.Blocks, block.Get("type").String())
 	}
