@@ -175,7 +175,8 @@ func addStubs(_ *Server, w http.ResponseWriter, r *http.Request) {
 	}
 	if len(list) == 1 && list[0].pointer == "" {
 		id := made[0].ID
-		writeReply(w, jsonReply(http.StatusCreated, map[string]any{"id": id}, schemas.StubHeader{Name: "Location", Value: adminPrefix + "stubs/" + id}))
+		// The location is relative: the path may begin with that of a scope.
+		writeReply(w, jsonReply(http.StatusCreated, map[string]any{"id": id}, schemas.StubHeader{Name: "Location", Value: "stubs/" + id}))
 		return
 	}
 	ids := make([]string, len(made))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -182,6 +183,15 @@ func TestAdminScopes(t *testing.T) {
 	const stub = `{"id":"a","match":{"path":"/a"},"respond":{"text":%q}}`
 	expect("POST", "/__mock/stubs", fmt.Sprintf(stub, "default"), 201, `{"id":"a"}`)
 	expect("POST", "/__scope/one/__mock/stubs", fmt.Sprintf(stub, "one"), 201, `{"id":"a"}`)
+	made := call(t, client, "POST", srv.URL()+"/__scope/one/__mock/stubs", `{"id":"b","match":{"path":"/b"},"respond":{}}`)
+	at, err := url.Parse(srv.URL() + "/__scope/one/__mock/stubs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, err = at.Parse(made.header.Get("Location")); err != nil || at.Path != "/__scope/one/__mock/stubs/b" {
+		t.Errorf("the location leads to %v, %v", at, err)
+	}
+	expect("DELETE", at.Path, "", 204, "")
 	expect("POST", "/__mock/stubs", fmt.Sprintf(stub, "two"), 201, `{"id":"a"}`, mockbackend.ScopeHeader, "two/2")
 	expect("GET", "/a", "", 200, "default")
 	expect("GET", "/__scope/one/a", "", 200, "one")

@@ -218,6 +218,7 @@ func (f mockFlags) announce(ctx context.Context, server *mockbackend.Server, stu
 		return fmt.Errorf("calling the mock backend: %w", err)
 	}
 	answer.Body.Close()
+	server.Client().CloseIdleConnections() // the end would wait for them
 	curl := "curl -i"
 	if f.caOut != "" {
 		if err := report.WriteFile(f.caOut, server.CAPEM()); err != nil {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"net/http"
@@ -123,6 +124,15 @@ func TestMockEndsWhatStalls(t *testing.T) {
 	}
 	if err := <-got; err == nil {
 		t.Error("a stall has been answered")
+	}
+}
+
+// Ctrl-C before the first screen is no error.
+func TestMockInterruptedEarly(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := serveMock(ctx, mockFlags{listen: "127.0.0.1", journal: 1}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -83,16 +83,16 @@ func candidates(peers string) []*server {
 			name = "10 000 stubs"
 		}
 		wiremock := peer("WireMock, "+name, "node_modules/wiremock/build/wiremock-standalone-*.jar", stubs, func(file string, ports [2]string) []string {
-			return []string{"java", "-jar", file, "--port", ports[0], "--bind-address", "127.0.0.1", "--disable-banner", "--max-request-journal-entries", "10000"}
+			return []string{"java", "-jar", file, "--port", ports[0], "--bind-address", "127.0.0.1", "--disable-banner"}
 		})
 		wiremock.program = programWireMock(stubs)
 		mountebank := peer("mountebank, "+name, "node_modules/mountebank/bin/mb", stubs, func(file string, ports [2]string) []string {
-			return []string{"node", file, "start", "--host", "127.0.0.1", "--port", ports[0], "--nologfile", "--loglevel", "error", "--pidfile", filepath.Join(os.TempDir(), "mb-"+ports[0]+".pid")}
+			return []string{"node", file, "start", "--host", "127.0.0.1", "--port", ports[0], "--nologfile", "--loglevel", "error", "--pidfile", filepath.Join(peers, "mb-"+ports[0]+".pid")}
 		})
 		mountebank.program = programMountebank(stubs)
 		list = append(list, wiremock, mountebank)
 	}
-	document := filepath.Join(os.TempDir(), "touchstone-bench-openapi.json")
+	document := filepath.Join(peers, "prism.json")
 	return append(list, peer("Prism", "node_modules/@stoplight/prism-cli/dist/index.js", 1, func(file string, ports [2]string) []string {
 		if err := os.WriteFile(document, prismDocument(), 0o600); err != nil {
 			panic(err) // without it Prism would only say so later
