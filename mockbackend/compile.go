@@ -55,14 +55,15 @@ func DecodeStub(data []byte) (schemas.Stub, error) {
 // first and lies together: of ten thousand stubs, none is in the processor's
 // cache.
 type stub struct {
-	method  string // empty: any
+	schemas.Stub
+	idHash  uint64 // of its id, for the journal
+	next    *stub  // in the index, of those with the same literal path
 	conds   []condition
 	limit   int64 // how many requests it answers; 0 is any number
 	served  atomic.Int64
 	cycles  bool
-	only    reply    // the one reply of a stub without a sequence
 	replies []*reply // those of a sequence
-	schemas.Stub
+	only    reply    // the one reply of a stub without a sequence
 
 	path    string    // canonical; of a stub without a pattern
 	pattern []segment // nil: the path is literal
@@ -85,7 +86,7 @@ type segment struct {
 
 // compileStub checks a stub and prepares it. files opens file bodies.
 func compileStub(in schemas.Stub, files fileReader) (*stub, error) {
-	s := &stub{Stub: in, method: in.Match.Method, limit: int64(in.Times)}
+	s := &stub{Stub: in, limit: int64(in.Times)}
 	if in.Times < 0 {
 		return nil, invalid("/times", "is %d; give 1 or more, or leave it out for any number", in.Times)
 	}
@@ -203,8 +204,8 @@ func (s *stub) names() []string {
 // rejects gives the reason why the stub does not take the request, or "". The
 // path has been compared before.
 func (s *stub) rejects(q *request, scenarios *scenarios) string {
-	if s.method != "" && s.method != q.Method {
-		return fmt.Sprintf("method is %s, not %s", q.Method, s.method)
+	if want := s.Match.Method; want != "" && want != q.Method {
+		return fmt.Sprintf("method is %s, not %s", q.Method, want)
 	}
 	for _, cond := range s.conds {
 		if why := cond(q); why != "" {

@@ -13,7 +13,7 @@ import (
 type index struct {
 	mu      sync.RWMutex
 	byID    map[string]*stub
-	literal map[string]stubList // by canonical path
+	literal map[string]*stub // the first of a canonical path; the others follow it
 	root    node
 	added   uint64
 }
@@ -27,7 +27,7 @@ type node struct {
 }
 
 func newIndex() *index {
-	return &index{byID: map[string]*stub{}, literal: map[string]stubList{}}
+	return &index{byID: map[string]*stub{}, literal: map[string]*stub{}}
 }
 
 // add puts a stub in; one without an id gets one.
@@ -77,11 +77,14 @@ func (e *takenError) Error() string {
 
 // put files a stub whose id is free.
 func (x *index) put(s *stub) {
-	x.byID[s.ID] = s
+	x.byID[s.ID], s.idHash = s, hashID(s.ID)
 	if s.pattern == nil {
-		list := x.literal[s.path]
-		list.insert(s)
-		x.literal[s.path] = list
+		before, place := s.place(x.literal[s.path])
+		if s.next = place; before != nil {
+			before.next = s
+		} else {
+			x.literal[s.path] = s
+		}
 		return
 	}
 	at := &x.root
@@ -108,34 +111,13 @@ func (x *index) put(s *stub) {
 	at.here = insert(at.here, s)
 }
 
-// A stubList is the stubs of a literal path, in the order in which they are
-// asked. There is nearly always one, which needs no list of its own.
-type stubList struct {
-	first *stub
-	rest  []*stub
-}
-
-func (l *stubList) insert(s *stub) {
-	switch {
-	case l.first == nil:
-		l.first = s
-	case precedence(s, l.first) < 0:
-		l.rest = slices.Insert(l.rest, 0, l.first)
-		l.first = s
-	default:
-		l.rest = insert(l.rest, s)
+// place finds where a stub belongs in a list: the stubs before and after it, or
+// nil.
+func (s *stub) place(list *stub) (before, after *stub) {
+	for after = list; after != nil && after != s && precedence(after, s) < 0; after = after.next {
+		before = after
 	}
-}
-
-func (l *stubList) remove(s *stub) {
-	if l.first != s {
-		l.rest = without(l.rest, s)
-		return
-	}
-	l.first = nil
-	if len(l.rest) > 0 {
-		l.first, l.rest = l.rest[0], l.rest[1:]
-	}
+	return before, after
 }
 
 // insert keeps a list in the order in which its stubs are asked.
@@ -172,12 +154,14 @@ func (x *index) take(s *stub) {
 		x.root.remove(s, s.pattern)
 		return
 	}
-	list := x.literal[s.path]
-	if list.remove(s); list.first == nil {
+	switch before, _ := s.place(x.literal[s.path]); {
+	case before != nil:
+		before.next = s.next
+	case s.next != nil:
+		x.literal[s.path] = s.next
+	default:
 		delete(x.literal, s.path)
-		return
 	}
-	x.literal[s.path] = list
 }
 
 func without(list []*stub, s *stub) []*stub {
@@ -240,8 +224,8 @@ func (x *index) all() []*stub {
 func (x *index) candidates(path string, buf []*stub) []*stub {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if list := x.literal[path]; list.first != nil {
-		buf = append(append(buf, list.first), list.rest...)
+	for s := x.literal[path]; s != nil; s = s.next {
+		buf = append(buf, s)
 	}
 	exact := len(buf)
 	if !x.root.empty() {

@@ -114,22 +114,29 @@ func (j *Journal) take(seq uint64, q *request, d *decision) {
 	}
 	s.stub, s.route, s.near = d.stub, d.route, d.near
 	s.sent = q.sent
-	j.chain(seq)
+	j.chain(seq, d.hash)
 }
 
-var stubHash = maphash.MakeSeed()
+var idSeed = maphash.MakeSeed()
 
-// head is the place of a stub's latest entry.
-func (j *Journal) head(stub string) *uint64 {
-	return &j.heads[maphash.String(stubHash, stub)%uint64(len(j.heads))]
-}
+func hashID(stub string) uint64 { return maphash.String(idSeed, stub) }
 
-// chain makes an entry the latest one of its stub.
-func (j *Journal) chain(seq uint64) {
-	if s := j.at(seq); s.stub != "" {
-		head := j.head(s.stub)
-		s.previous, *head = *head, seq
+// head is the place of the latest entry of the stubs with a hash.
+func (j *Journal) head(hash uint64) *uint64 { return &j.heads[hash%uint64(len(j.heads))] }
+
+// chain puts an entry among those of its stub, the latest one first. It is not
+// always the latest itself: those that came after it may have been decided
+// before.
+func (j *Journal) chain(seq, hash uint64) {
+	s := j.at(seq)
+	if s.stub == "" {
+		return
 	}
+	place := j.head(hash)
+	for *place > seq {
+		place = &j.at(*place).previous
+	}
+	s.previous, *place = *place, seq
 }
 
 // progress notes how far an answer has got.
@@ -173,7 +180,7 @@ func (j *Journal) makeRoom(n int) {
 		}
 		j.slots, j.heads = grown, make([]uint64, len(grown))
 		for seq := j.first; seq < j.next; seq++ {
-			j.chain(seq)
+			j.chain(seq, hashID(j.at(seq).stub))
 		}
 	}
 }
@@ -239,7 +246,7 @@ func (j *Journal) entries(f Filter) []Entry {
 	var list []Entry
 	first := max(j.first, f.After+1)
 	if f.Stub != "" && len(j.heads) > 0 {
-		for seq := *j.head(f.Stub); seq >= first; seq = j.at(seq).previous {
+		for seq := *j.head(hashID(f.Stub)); seq >= first; seq = j.at(seq).previous {
 			if s := j.at(seq); f.selects(s) {
 				list = append(list, j.entry(s, seq))
 			}

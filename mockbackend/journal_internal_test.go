@@ -25,6 +25,26 @@ func TestJournalAgainstAList(t *testing.T) {
 			done bool
 		}
 		var list []received
+		// waiting are requests whose body is still to come.
+		type arrived struct {
+			seq uint64
+			q   *request
+			d   *decision
+		}
+		var waiting []arrived
+		// bound drops what has no room, up to the entry with a number.
+		bound := func(upTo uint64) {
+			for len(list) > 0 && list[0].seq < upTo {
+				total := 0
+				for _, r := range list {
+					total += r.size
+				}
+				if len(list) <= limit && total <= maxBytes {
+					return
+				}
+				list = list[1:]
+			}
+		}
 		seq := uint64(0)
 		for range rapid.SampledFrom([]int{400, 50, 5}).Draw(t, "steps") {
 			switch rapid.IntRange(0, 100).Draw(t, "step") {
@@ -41,24 +61,31 @@ func TestJournalAgainstAList(t *testing.T) {
 				stub := rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "stub")
 				body := make([]byte, rapid.SampledFrom([]int{0, 0, 0, 10, 600, 4000}).Draw(t, "body"))
 				q := &request{path: "/", head: []byte("GET / HTTP/1.1\r\n"), body: body}
-				d := &decision{stub: stub, route: "r"}
+				d := &decision{stub: stub, hash: hashID(stub), route: "r"}
 				seq++
 				if rapid.Bool().Draw(t, "at once") {
 					j.begin(q, d)
-				} else {
-					arrived := *q
-					arrived.body = nil
-					j.decided(j.begin(&arrived, nil), q, d)
+					list = append(list, received{seq, stub, 17 + len(body), false})
+					bound(seq + 1)
+					break
 				}
-				list = append(list, received{seq, stub, 17 + len(body), false})
-				for total := 0; ; total = 0 {
-					for _, r := range list {
-						total += r.size
-					}
-					if len(list) <= limit && total <= maxBytes {
+				begun := *q
+				begun.body = nil
+				waiting = append(waiting, arrived{j.begin(&begun, nil), q, d})
+				list = append(list, received{seq, "", 17, false})
+				bound(seq + 1)
+			}
+			for len(waiting) > 0 && rapid.Bool().Draw(t, "decided") {
+				i := rapid.IntRange(0, len(waiting)-1).Draw(t, "which")
+				w := waiting[i]
+				waiting = slices.Delete(waiting, i, i+1)
+				j.decided(w.seq, w.q, w.d)
+				for i := range list {
+					if list[i].seq == w.seq {
+						list[i].stub, list[i].size = w.d.stub, 17+len(w.q.body)
+						bound(w.seq)
 						break
 					}
-					list = list[1:]
 				}
 			}
 			if first := j.Entries(Filter{}); len(first) != len(list) || len(list) > 0 && first[0].Seq != list[0].seq {

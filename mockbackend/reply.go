@@ -3,6 +3,7 @@ package mockbackend
 import (
 	"context"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"path/filepath"
@@ -21,9 +22,8 @@ type reply struct {
 	status int
 	body   []byte
 	// polite are the headers as net/http takes them, a list because that is
-	// faster than a map and easier on the garbage collector.
+	// faster than a map. Nobody may change it: stubs share it.
 	polite []politeField
-	few    [3]politeField // the array of polite, where it is large enough
 	delay  *delay
 	fault  *schemas.StubFault
 	// play, where set, sends the answer: the model's, which come in pieces.
@@ -89,8 +89,8 @@ func (r *reply) compile(in schemas.StubResponse, at string, names []string, file
 		}
 	}
 	r.prepare(at)
-	for i, f := range r.polite {
-		r.polite[i].values = shared(f.values)
+	if r.impolite == nil {
+		r.polite = shared(r.polite)
 	}
 	return nil
 }
@@ -174,42 +174,48 @@ func (r *reply) prepare(at string) {
 	if !bodyForbidden(r.status) {
 		polite["Content-Length"] = []string{strconv.Itoa(len(r.body))}
 	}
-	r.polite = r.few[:0]
-	for name, values := range polite {
-		r.polite = append(r.polite, politeField{name, values})
+	r.polite = make([]politeField, 0, len(polite))
+	for _, name := range slices.Sorted(maps.Keys(polite)) {
+		r.polite = append(r.polite, politeField{name, polite[name]})
 	}
 }
 
-// sharedValues are header values that many stubs have, such as media types and
-// lengths: thousands of stubs are thousands of objects less for the garbage
-// collector.
-var sharedValues struct {
+// sharedHeaders are headers that many stubs have: of ten thousand stubs those of
+// one are in no cache of the processor, those of all are.
+var sharedHeaders struct {
 	sync.Mutex
-	lists map[string][]string
+	lists map[string][]politeField
 }
 
 const (
 	maxShared      = 1000
-	maxSharedBytes = 100
+	maxSharedBytes = 300
 )
 
-// shared gives a list that is equal to values, which nobody may change.
-func shared(values []string) []string {
-	if len(values) != 1 || len(values[0]) > maxSharedBytes {
-		return values
+// shared gives a list that is equal to fields, which net/http could send.
+func shared(fields []politeField) []politeField {
+	var key []byte
+	for _, f := range fields {
+		key = append(append(key, f.name...), '\n')
+		for _, value := range f.values { // a valid one has no line ends
+			key = append(append(append(key, ':'), value...), '\n')
+		}
 	}
-	sharedValues.Lock()
-	defer sharedValues.Unlock()
-	if list, ok := sharedValues.lists[values[0]]; ok {
+	if len(key) > maxSharedBytes {
+		return fields
+	}
+	sharedHeaders.Lock()
+	defer sharedHeaders.Unlock()
+	if list, ok := sharedHeaders.lists[string(key)]; ok {
 		return list
 	}
-	if sharedValues.lists == nil {
-		sharedValues.lists = map[string][]string{}
+	if sharedHeaders.lists == nil {
+		sharedHeaders.lists = map[string][]politeField{}
 	}
-	if len(sharedValues.lists) < maxShared {
-		sharedValues.lists[values[0]] = values
+	if len(sharedHeaders.lists) < maxShared {
+		sharedHeaders.lists[string(key)] = fields
 	}
-	return values
+	return fields
 }
 
 // refuse notes the first thing that net/http would not send.

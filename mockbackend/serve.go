@@ -12,6 +12,7 @@ import (
 type decision struct {
 	reply *reply
 	stub  string
+	hash  uint64 // of stub
 	route string
 	near  []NearStub
 	fault string // of a fault that is a reply like any other
@@ -27,7 +28,7 @@ func (s *Server) decide(q *request) decision {
 		if why == "" {
 			reply, count := q.scope.claim(c)
 			if reply != nil {
-				d.reply, d.stub, d.near = reply, c.ID, nil
+				d.reply, d.stub, d.hash, d.near = reply, c.ID, c.idHash, nil
 				if reply.template != nil {
 					d.fill(q, c, count)
 				}
