@@ -7,7 +7,15 @@ import (
 	"testing"
 
 	"example.com/touchstone/mockbackend"
+	"example.com/touchstone/schemas"
 )
+
+func benchStub(i int) schemas.Stub {
+	return schemas.Stub{
+		Match:   schemas.StubMatch{Method: "GET", Path: fmt.Sprintf("/bench/%d", i)},
+		Respond: &schemas.StubResponse{JSON: []byte(`{"id":1,"item":"mechanical keyboard","quantity":2}`)},
+	}
+}
 
 // BenchmarkHandler is the mock's own work for a request, without the network.
 func BenchmarkHandler(b *testing.B) {

@@ -1,11 +1,12 @@
-// Command bench measures how many requests a second the mock backend answers,
-// beside a bare net/http handler and beside other mock servers, in one run:
+// Command bench measures how many requests a second "touchstone mock" answers,
+// journal on, beside a bare net/http handler and beside other mock servers:
 //
 //	go run ./mockbackend/bench
 //	go run ./mockbackend/bench -peers DIR
 //
-// Every server is a process of its own and gives the same body. They take
-// turns, so that what else the machine does falls on all of them. DIR holds the
+// Every server is a process of its own and gives the same body. They take short
+// turns, in another order each round, so that what else the machine does falls
+// on all of them; what is compared is compared round by round. DIR holds the
 // others, as far as they are wanted:
 //
 //	npm install --prefix DIR mountebank @stoplight/prism-cli wiremock
@@ -17,91 +18,139 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 )
 
+// plan is how the servers are measured.
+type plan struct {
+	connections, rounds, starts int
+	length                      time.Duration // of a turn
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	serve := flag.String("serve", "", "be one of the servers: bare or mock (for the command itself)")
-	stubs := flag.Int("stubs", 1, "number of stubs of -serve mock")
+	bare := flag.String("bare", "", "be the bare handler, on this address (for the command itself)")
+	touchstone := flag.String("touchstone", "", "the touchstone to measure; it is built when this is empty")
 	peers := flag.String("peers", "", "directory of the other servers")
-	load := load{}
-	flag.IntVar(&load.conns, "conns", 16, "connections, each with one request at a time")
-	flag.DurationVar(&load.length, "length", 2*time.Second, "length of a round")
-	rounds := flag.Int("rounds", 5, "rounds, of which the median counts")
+	p := plan{}
+	flag.IntVar(&p.connections, "connections", 16, "connections, each with one request at a time")
+	flag.DurationVar(&p.length, "length", 250*time.Millisecond, "length of a turn")
+	flag.IntVar(&p.rounds, "rounds", 80, "rounds, of which the median counts")
+	flag.IntVar(&p.starts, "starts", 5, "starts of each server, of which the median counts")
 	flag.Parse()
-	if *serve != "" {
-		if err := serveUntil(ctx, *serve, *stubs); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	if err := compare(ctx, os.Stdout, candidates(*peers), load, *rounds); err != nil {
+	if err := run(ctx, *bare, *touchstone, *peers, p); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-// A row is what was measured of one server.
-type row struct {
-	*server
-	rates []float64 // requests a second, by round
-	p99   []time.Duration
+func run(ctx context.Context, bare, touchstone, peers string, p plan) error {
+	if bare != "" {
+		return serveBare(ctx, bare)
+	}
+	if p.connections < 1 || p.rounds < 1 || p.starts < 1 || p.length <= 0 {
+		return errors.New("-connections, -rounds, -starts and -length must be positive")
+	}
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if touchstone == "" {
+		touchstone = filepath.Join(dir, "touchstone"+exe())
+		build := exec.CommandContext(ctx, "go", "build", "-o", touchstone, "example.com/touchstone/cmd/touchstone")
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("building touchstone: %w", err)
+		}
+	}
+	list, err := candidates(dir, touchstone, peers)
+	if err != nil {
+		return err
+	}
+	return p.compare(ctx, os.Stdout, list)
 }
 
-func compare(ctx context.Context, out io.Writer, servers []*server, l load, rounds int) error {
-	var rows []*row
-	for _, s := range servers {
+// compare starts the servers, calls them in turns, and writes a table.
+func (p plan) compare(ctx context.Context, out io.Writer, all []*server) error {
+	var servers []*server
+	for _, s := range all {
 		if s.missing != "" {
 			fmt.Fprintf(os.Stderr, "%s is left out: %s\n", s.name, s.missing)
 			continue
 		}
 		fmt.Fprintln(os.Stderr, "starting", s.name)
-		if err := s.start(ctx); err != nil {
+		if err := s.start(ctx, p); err != nil {
 			return fmt.Errorf("starting %s: %w", s.name, err)
 		}
 		defer s.stop()
-		rows = append(rows, &row{server: s})
+		servers = append(servers, s)
 	}
-	for round := range rounds + 1 {
-		for _, r := range rows {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			rate, p99, err := l.run(ctx, r.server)
-			if err != nil {
-				return fmt.Errorf("calling %s: %w", r.name, err)
-			}
+	for round := range p.rounds + 1 {
+		for i := range servers {
+			s := servers[(round+i)%len(servers)]
+			length := p.length
 			if round == 0 {
-				continue // to warm up
+				length = max(length, 2*time.Second) // to warm up
 			}
-			fmt.Fprintf(os.Stderr, "round %d: %s: %.0f requests/s\n", round, r.name, rate)
-			r.rates, r.p99 = append(r.rates, rate), append(r.p99, p99)
+			got, err := s.serveTurn(ctx, p.connections, length)
+			if err != nil {
+				return fmt.Errorf("calling %s: %w", s.name, cmp.Or(ctx.Err(), err))
+			}
+			s.requests += got.requests
+			if round > 0 {
+				s.turns = append(s.turns, got)
+			}
+		}
+		if round%10 == 0 {
+			fmt.Fprintf(os.Stderr, "round %d of %d\n", round, p.rounds)
 		}
 	}
-	fmt.Fprintf(out, "%s, %s/%s, %d CPUs, %d connections, median of %d rounds of %s\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), l.conns, rounds, l.length)
-	fmt.Fprintf(out, "| server | requests/s | of bare | 99th percentile | start | peak memory |\n|---|---:|---:|---:|---:|---:|\n")
-	bare := median(rows[0].rates)
-	for _, r := range rows {
-		rate := median(r.rates)
-		fmt.Fprintf(out, "| %s | %.0f | %.2f | %s | %d ms | %s |\n", r.name, rate, rate/bare, median(r.p99).Round(10*time.Microsecond), r.took.Milliseconds(), peakMemory(r.process.Process.Pid))
-	}
+	p.print(out, servers)
 	return nil
 }
 
-func median[T cmp.Ordered](values []T) T {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
+func (p plan) print(out io.Writer, servers []*server) {
+	fmt.Fprintf(out, "%s, %s/%s, %d CPUs, %d connections, medians of %d rounds of %s\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), p.connections, p.rounds, p.length)
+	fmt.Fprint(out, "| server | requests/s | of bare | 99th percentile | start | peak memory | after requests |\n|---|---:|---:|---:|---:|---:|---:|\n")
+	for _, s := range servers {
+		fmt.Fprintf(out, "| %s | %.0f | %.2f | %s | %d ms | %s | %d |\n", s.name,
+			median(s.turns, turn.rate), median(ratios(s, servers[0]), identity), median(s.turns, func(t turn) time.Duration { return t.p99 }).Round(10*time.Microsecond),
+			median(s.starts, time.Duration.Milliseconds), peakMemory(s.process.Process.Pid), s.requests)
+	}
+	fmt.Fprintf(out, "\n%s against %s: %.3f\n", servers[2].name, servers[1].name, median(ratios(servers[2], servers[1]), identity))
+}
+
+// ratios compares two servers round by round.
+func ratios(s, other *server) []float64 {
+	list := make([]float64, len(s.turns))
+	for i := range list {
+		list[i] = s.turns[i].rate() / other.turns[i].rate()
+	}
+	return list
+}
+
+func identity(v float64) float64 { return v }
+
+func median[T any, V cmp.Ordered](list []T, of func(T) V) V {
+	values := make([]V, len(list))
+	for i, item := range list {
+		values[i] = of(item)
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
 }
 
 // peakMemory reads what Linux says of a process; elsewhere it is not known.
