@@ -122,12 +122,9 @@ func noStub(r *http.Request) *reply {
 // readStubs reads stubs from a request's body, in the forms that a file of
 // stubs has.
 func readStubs(w http.ResponseWriter, r *http.Request) ([]FileStub, *reply) {
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAdminBody))
-	if err != nil {
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			return nil, refusal(problemTooLarge, fmt.Sprintf("The body has more than %d bytes.", maxAdminBody), nil)
-		}
-		return nil, refusal(problemMalformed, "The body broke off: "+err.Error(), nil)
+	data, refused := readAdminBody(w, r)
+	if refused != nil {
+		return nil, refused
 	}
 	name := "body.json"
 	if mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); strings.HasSuffix(mediaType, "yaml") {
@@ -138,6 +135,17 @@ func readStubs(w http.ResponseWriter, r *http.Request) ([]FileStub, *reply) {
 		return nil, stubRefusal(err)
 	}
 	return list, nil
+}
+
+func readAdminBody(w http.ResponseWriter, r *http.Request) ([]byte, *reply) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAdminBody))
+	if err == nil {
+		return data, nil
+	}
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, refusal(problemTooLarge, fmt.Sprintf("The body has more than %d bytes.", maxAdminBody), nil)
+	}
+	return nil, refusal(problemMalformed, "The body broke off: "+err.Error(), nil)
 }
 
 // compileAll makes stubs ready, and says of all that cannot be what is wrong.

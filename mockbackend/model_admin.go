@@ -1,9 +1,7 @@
 package mockbackend
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"example.com/touchstone/schemas"
@@ -25,13 +23,9 @@ func getModel(_ *Server, w http.ResponseWriter, r *http.Request) {
 }
 
 func putModel(_ *Server, w http.ResponseWriter, r *http.Request) {
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAdminBody))
-	if err != nil {
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			writeReply(w, refusal(problemTooLarge, fmt.Sprintf("The body has more than %d bytes.", maxAdminBody), nil))
-			return
-		}
-		writeReply(w, refusal(problemMalformed, "The body broke off: "+err.Error(), nil))
+	data, refused := readAdminBody(w, r)
+	if refused != nil {
+		writeReply(w, refused)
 		return
 	}
 	script, err := decodeScript(data)

@@ -177,7 +177,13 @@ func (e Entry) String() string {
 	if e.Scope != "" {
 		fmt.Fprintf(&b, "[%s] ", e.Scope)
 	}
-	fmt.Fprintf(&b, "%s %s -> %s, %s in %s (%s)", e.Method, e.Target, outcome(e), count(int(e.Sent.BodyBytes), "byte"), e.Duration.Round(10*time.Microsecond), answeredBy(e))
+	fmt.Fprintf(&b, "%s %s -> %s", e.Method, e.Target, outcome(e))
+	if e.Done {
+		fmt.Fprintf(&b, ", %s in %s", count(int(e.Sent.BodyBytes), "byte"), e.Duration.Round(10*time.Microsecond))
+	}
+	if by := answeredBy(e); by != "" {
+		fmt.Fprintf(&b, " (%s)", by)
+	}
 	if e.Sent.ClientEnded {
 		b.WriteString(", the client ended first")
 	}

@@ -32,6 +32,10 @@ const (
 type RecorderOptions struct {
 	// KeepSecrets leaves secrets in the stubs.
 	KeepSecrets bool
+	// Secrets are names of headers, members and parameters that hold secrets,
+	// besides those that are known; upper and lower case are the same, and
+	// separators do not count.
+	Secrets []string
 	// Transport reaches the backend; [http.DefaultTransport] by default.
 	Transport http.RoundTripper
 	// Done is told of every exchange that has ended. It may be called from
@@ -54,6 +58,7 @@ type Recorded struct {
 type Recorder struct {
 	opts    RecorderOptions
 	backend *url.URL
+	secrets redactor
 	proxy   *httputil.ReverseProxy
 
 	mu    sync.Mutex
@@ -74,7 +79,7 @@ func NewRecorder(backend string, opts RecorderOptions) (*Recorder, error) {
 	case target.RawQuery != "" || target.Fragment != "":
 		return nil, fmt.Errorf("the backend to record, %q, has a query or a fragment; give the URL that paths are put behind", backend)
 	}
-	r := &Recorder{opts: opts, backend: target, byKey: map[string]*recording{}}
+	r := &Recorder{opts: opts, backend: target, secrets: newRedactor(opts.Secrets), byKey: map[string]*recording{}}
 	r.proxy = &httputil.ReverseProxy{
 		Transport:      opts.Transport,
 		FlushInterval:  -1,                         // what the backend streams is streamed on
@@ -93,7 +98,7 @@ func NewRecorder(backend string, opts RecorderOptions) (*Recorder, error) {
 type inFlight struct {
 	start   time.Time
 	request *http.Request
-	body    *capture
+	body    []byte // nil when it is too large to match by
 	answer  *http.Response
 	reply   *capture
 
@@ -115,6 +120,23 @@ func (f *inFlight) skipped() error {
 	return f.why
 }
 
+// readBody reads a request's body before it is passed on, as a backend may answer
+// without reading it. It gives the body again; of one that is too large, the rest
+// follows from the client.
+func (f *inFlight) readBody(body io.ReadCloser) io.ReadCloser {
+	start, err := io.ReadAll(io.LimitReader(body, maxRecordedBody+1))
+	if err != nil {
+		f.skip(fmt.Errorf("the request broke off: %w", err))
+	}
+	if len(start) <= maxRecordedBody {
+		f.body = start
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(start), body), body}
+}
+
 type flightKey struct{}
 
 func flight(q *http.Request) *inFlight { return q.Context().Value(flightKey{}).(*inFlight) }
@@ -122,11 +144,10 @@ func flight(q *http.Request) *inFlight { return q.Context().Value(flightKey{}).(
 // ServeHTTP passes a request on and records the answer.
 func (r *Recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	f := &inFlight{start: time.Now(), request: q}
-	f.body = &capture{from: q.Body, limit: maxRecordedBody}
 	// A copy for the way on: the recording wants the request as it came.
 	out := q.WithContext(context.WithValue(q.Context(), flightKey{}, f))
 	if q.Body != nil && q.Body != http.NoBody {
-		out.Body = f.body
+		out.Body = f.readBody(q.Body)
 	}
 	// Where the backend sent no Content-Type, net/http would guess one.
 	w.Header()["Content-Type"] = nil
@@ -209,15 +230,11 @@ func (r *Recorder) record(f *inFlight) error {
 	if err != nil {
 		return err
 	}
-	sent, err := f.body.content()
-	if err != nil {
-		sent = nil // too large to match by, or left unread by the backend
-	}
-	match, err := r.match(f.request, sent)
+	match, err := r.match(f.request, f.body)
 	if err != nil {
 		return err
 	}
-	return r.add(match, response, int64(len(body)+len(sent)))
+	return r.add(match, response, int64(len(body)+len(f.body)))
 }
 
 // response makes the answer a stub's.
@@ -233,7 +250,7 @@ func (r *Recorder) response(f *inFlight, body []byte) (schemas.StubResponse, err
 			continue // the mock's own
 		}
 		if !r.opts.KeepSecrets {
-			h = redactHeader(h)
+			h = r.secrets.header(h)
 		}
 		response.Headers = append(response.Headers, h)
 	}
@@ -242,7 +259,7 @@ func (r *Recorder) response(f *inFlight, body []byte) (schemas.StubResponse, err
 	}
 	isJSON := json.Valid(body)
 	if isJSON && !r.opts.KeepSecrets {
-		redacted, changed, err := redactJSON(body)
+		redacted, changed, err := r.secrets.json(body)
 		if err != nil {
 			return response, fmt.Errorf("reading the body: %w", err)
 		}
@@ -256,7 +273,7 @@ func (r *Recorder) response(f *inFlight, body []byte) (schemas.StubResponse, err
 	case utf8.Valid(body):
 		text := string(body)
 		if !isJSON && !r.opts.KeepSecrets {
-			text = redactText(text)
+			text = r.secrets.text(text)
 		}
 		response.Text = &text
 	default:

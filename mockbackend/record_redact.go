@@ -27,8 +27,35 @@ var (
 
 var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "", "[", "", "]", "")
 
-func isSecretName(name string) bool {
-	name = separators.Replace(strings.ToLower(name))
+// plainName is a name as the lists have it.
+func plainName(name string) string { return separators.Replace(strings.ToLower(name)) }
+
+// A redactor finds secrets by name and by form. Its zero value knows the lists
+// above.
+type redactor struct {
+	names []string       // further names, plain
+	form  *regexp.Regexp // of their values in a text; nil without any
+}
+
+func newRedactor(names []string) redactor {
+	if len(names) == 0 {
+		return redactor{}
+	}
+	var s redactor
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		s.names = append(s.names, plainName(name))
+		quoted[i] = regexp.QuoteMeta(name)
+	}
+	s.form = regexp.MustCompile(`(?i)\b(` + strings.Join(quoted, "|") + secretValue)
+	return s
+}
+
+func (s redactor) isName(name string) bool {
+	name = plainName(name)
+	if slices.Contains(s.names, name) {
+		return true
+	}
 	if slices.Contains(notSecret, name) {
 		return false
 	}
@@ -36,6 +63,9 @@ func isSecretName(name string) bool {
 		slices.ContainsFunc(secretSuffixes, func(s string) bool { return strings.HasSuffix(name, s) }) ||
 		slices.ContainsFunc(secretParts, func(s string) bool { return strings.Contains(name, s) })
 }
+
+// secretValue is what follows the name of a secret in a text.
+const secretValue = `)(["']?\s*[:=]\s*["']?)[^\s"'&;,<>]+`
 
 // secretTexts are the secrets that a text shows by their form: credentials,
 // connection strings, and user information in URLs. They take too much rather
@@ -52,15 +82,19 @@ var secretTexts = []struct {
 	{regexp.MustCompile(`(?i)\b((?:mongodb(?:\+srv)?|postgres(?:ql)?|mysql|rediss?|amqps?|mssql|sqlserver)://)[^\s"'<>]+`), "${1}" + Redacted},
 	{regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#@"'<>]+@`), "${1}" + Redacted + "@"},
 	{regexp.MustCompile(`(?i)\b(server|data source|host|initial catalog|database|user id|uid|accountname)(\s*=\s*)[^;"'\n]+;`), "${1}${2}" + Redacted + ";"},
-	{regexp.MustCompile(`(?i)\b([\w-]*(?:password|passwd|passphrase|pwd|secret|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|(?:access|refresh|id|auth|csrf|session)[_-]?token|session[_-]?id))(["']?\s*[:=]\s*["']?)[^\s"'&;,<>]+`), "${1}${2}" + Redacted},
+	{regexp.MustCompile(`(?i)\b([\w-]*(?:password|passwd|passphrase|pwd|secret|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|(?:access|refresh|id|auth|csrf|session)[_-]?token|session[_-]?id)` + secretValue), "${1}${2}" + Redacted},
+	{regexp.MustCompile(`([?&]sig=)[^&\s"'<>]+`), "${1}" + Redacted}, // of a signed URL
 	{regexp.MustCompile(`(?i)(<(?:\w+:)?\w*(?:password|passwd|secret|token|apikey)\w*(?:\s[^>]*)?>)[^<]+`), "${1}" + Redacted},
 }
 
 // basicAuth is checked further, as Basic is a word of prose too.
 var basicAuth = regexp.MustCompile(`(?i)\b(basic\s+)([a-z0-9+/]{4,}={0,2})`)
 
-// redactText replaces what looks like a secret in a text.
-func redactText(text string) string {
+// text replaces what looks like a secret in a text.
+func (s redactor) text(text string) string {
+	if s.form != nil {
+		text = s.form.ReplaceAllString(text, "${1}${2}"+Redacted)
+	}
 	for _, secret := range secretTexts {
 		text = secret.form.ReplaceAllString(text, secret.by)
 	}
@@ -73,9 +107,9 @@ func redactText(text string) string {
 	})
 }
 
-// redactHeader replaces the secrets in one header field. Of a cookie the name
-// and the attributes stay, which a client reads.
-func redactHeader(h schemas.StubHeader) schemas.StubHeader {
+// header replaces the secrets in one header field. Of a cookie the name and the
+// attributes stay, which a client reads.
+func (s redactor) header(h schemas.StubHeader) schemas.StubHeader {
 	switch {
 	case http.CanonicalHeaderKey(h.Name) == "Set-Cookie":
 		name, rest, _ := strings.Cut(h.Value, "=")
@@ -84,20 +118,20 @@ func redactHeader(h schemas.StubHeader) schemas.StubHeader {
 		if attributes != "" {
 			h.Value += ";" + attributes
 		}
-	case isSecretName(h.Name):
+	case s.isName(h.Name):
 		h.Value = Redacted
 	default:
-		h.Value = redactText(h.Value)
+		h.Value = s.text(h.Value)
 	}
 	return h
 }
 
-// redactJSON replaces the secrets in a JSON document and tells whether there
-// were any. Members keep their order, numbers their text.
-func redactJSON(doc []byte) ([]byte, bool, error) {
+// json replaces the secrets in a JSON document and tells whether there were any.
+// Members keep their order, numbers their text.
+func (s redactor) json(doc []byte) ([]byte, bool, error) {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	dec.UseNumber()
-	w := &jsonWriter{}
+	w := &jsonWriter{secrets: s}
 	if err := w.redact(dec, false); err != nil {
 		return nil, false, err
 	}
@@ -105,6 +139,7 @@ func redactJSON(doc []byte) ([]byte, bool, error) {
 }
 
 type jsonWriter struct {
+	secrets redactor
 	out     bytes.Buffer
 	changed bool
 }
@@ -128,7 +163,7 @@ func (w *jsonWriter) redact(dec *json.Decoder, secret bool) error {
 				if err != nil {
 					return err
 				}
-				inner = secret || isSecretName(name.(string))
+				inner = secret || w.secrets.isName(name.(string))
 				w.write(name)
 				w.out.WriteByte(':')
 			}
@@ -142,7 +177,7 @@ func (w *jsonWriter) redact(dec *json.Decoder, secret bool) error {
 		}
 		w.out.WriteString(end.(json.Delim).String())
 	case string:
-		text := redactText(token)
+		text := w.secrets.text(token)
 		if secret && token != "" {
 			text = Redacted
 		}
@@ -171,15 +206,15 @@ func appendJSON(out *bytes.Buffer, v any) {
 	out.Truncate(out.Len() - 1) // the newline
 }
 
-// withoutSecrets gives a document without the members that are, or hold,
-// secrets. What is left of a list that holds some is nothing, as its elements
-// are compared one by one.
-func withoutSecrets(doc []byte) (kept json.RawMessage, ok bool) {
+// without gives a document without the members that are, or hold, secrets. What
+// is left of a list that holds some is nothing, as its elements are compared one
+// by one.
+func (s redactor) without(doc []byte) (kept json.RawMessage, ok bool) {
 	v, err := decodeJSON(doc)
 	if err != nil {
 		return nil, false
 	}
-	if v, ok = dropSecrets(v); !ok {
+	if v, ok = s.drop(v); !ok {
 		return nil, false
 	}
 	var out bytes.Buffer
@@ -187,13 +222,13 @@ func withoutSecrets(doc []byte) (kept json.RawMessage, ok bool) {
 	return out.Bytes(), true
 }
 
-func dropSecrets(v any) (any, bool) {
+func (s redactor) drop(v any) (any, bool) {
 	switch v := v.(type) {
 	case string:
-		return v, redactText(v) == v
+		return v, s.text(v) == v
 	case []any:
 		for i := range v {
-			item, ok := dropSecrets(v[i])
+			item, ok := s.drop(v[i])
 			if !ok {
 				return nil, false
 			}
@@ -202,8 +237,8 @@ func dropSecrets(v any) (any, bool) {
 		return v, true
 	case map[string]any:
 		for name := range v {
-			inner, ok := dropSecrets(v[name])
-			if !ok || isSecretName(name) {
+			inner, ok := s.drop(v[name])
+			if !ok || s.isName(name) {
 				delete(v, name)
 				continue
 			}

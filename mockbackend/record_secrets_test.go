@@ -38,6 +38,7 @@ func TestRecordingReplacesSecrets(t *testing.T) {
 		"/xml":        "<login><password kind='x'>" + secretWord + "</password></login>",
 		"/pem":        "-----BEGIN RSA PRIVATE KEY-----\n" + secretWord + "\n-----END RSA PRIVATE KEY-----",
 		"/basic":      "Authorization: Basic Ym9iOmh1bnRlcjJodW50ZXIy",
+		"/signed":     `{"next": "https://files.internal/a?page=2&sig=` + secretWord + `"}`,
 		"/twice":      `{"token": "` + secretWord + `", "token": "` + secretWord + `"}`,
 	}
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -84,7 +85,7 @@ func TestRecordingReplacesSecrets(t *testing.T) {
 	if _, err := mockbackend.ReadStubs("out.yaml", []byte(redacted)); err != nil {
 		t.Errorf("the recording does not load: %v", err)
 	}
-	for _, kept := range []string{"sid=REDACTED; Path=/; HttpOnly", "password: REDACTED", "ok: true", "Bearer REDACTED", "postgres://REDACTED", "https://REDACTED@shop.internal/x", "token_type=bearer", "pin: 1"} {
+	for _, kept := range []string{"sid=REDACTED; Path=/; HttpOnly", "password: REDACTED", "ok: true", "Bearer REDACTED", "postgres://REDACTED", "https://REDACTED@shop.internal/x", "token_type=bearer", "pin: 1", "a?page=2&sig=REDACTED"} {
 		if !strings.Contains(redacted, kept) {
 			t.Errorf("%s is not in the recording:\n%s", kept, redacted)
 		}
@@ -145,5 +146,38 @@ func TestRecordingKeepsTheRest(t *testing.T) {
 	}
 	if got.Headers[1] != (schemas.StubHeader{Name: "Www-Authenticate", Value: `Basic realm="shop"`}) {
 		t.Errorf("headers %v", got.Headers)
+	}
+}
+
+// Names that the caller gives are secrets too, in every place and spelling.
+func TestRecordingReplacesNamedSecrets(t *testing.T) {
+	const secret = "acme-4711"
+	bodies := map[string]string{
+		"/json": `{"tenantName": "` + secret + `", "ok": true}`,
+		"/text": "the Tenant-Name: " + secret + " is closed",
+	}
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Tenant-Name", secret)
+		_, _ = io.WriteString(w, bodies[r.URL.Path])
+	}))
+	defer backend.Close()
+	record := func(opts mockbackend.RecorderOptions) string {
+		rec, proxy, recorded := record(t, backend.URL, opts)
+		client := newClient(t)
+		call(t, client, "GET", proxy.URL+"/json?tenant_name="+secret, "")
+		call(t, client, "POST", proxy.URL+"/text", "tenant-name="+secret, "Content-Type", "application/x-www-form-urlencoded")
+		recorded(2)
+		data, err := mockbackend.MarshalStubs("out.yaml", rec.Stubs(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	if got := record(mockbackend.RecorderOptions{}); strings.Count(got, secret) != 6 {
+		t.Errorf("without a name it is no secret:\n%s", got)
+	}
+	got := record(mockbackend.RecorderOptions{Secrets: []string{"Tenant-Name"}})
+	if strings.Contains(got, secret) || strings.Count(got, mockbackend.Redacted) != 4 || !strings.Contains(got, "ok: true") {
+		t.Errorf("it holds what was named:\n%s", got)
 	}
 }

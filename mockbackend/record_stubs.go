@@ -38,7 +38,7 @@ func (r *Recorder) match(q *http.Request, body []byte) (schemas.StubMatch, error
 		if r.opts.KeepSecrets {
 			continue
 		}
-		if isSecretName(name) || slices.ContainsFunc(values, func(v string) bool { return redactText(v) != v }) {
+		if r.secrets.isName(name) || slices.ContainsFunc(values, func(v string) bool { return r.secrets.text(v) != v }) {
 			absent := false
 			m.Query[name] = schemas.StubText{Absent: &absent}
 		}
@@ -55,7 +55,7 @@ func (r *Recorder) path(escaped string) string {
 	}
 	segments := strings.Split(escaped, "/")
 	for i, segment := range segments {
-		if redactText(segment) != segment {
+		if r.secrets.text(segment) != segment {
 			segments[i] = fmt.Sprintf("{redacted%d}", i)
 		}
 	}
@@ -72,7 +72,7 @@ func (r *Recorder) bodyMatch(contentType string, body []byte) *schemas.StubBodyM
 		if r.opts.KeepSecrets {
 			return &schemas.StubBodyMatch{Equals: body}
 		}
-		kept, ok := withoutSecrets(body)
+		kept, ok := r.secrets.without(body)
 		if !ok {
 			return nil
 		}
@@ -82,7 +82,7 @@ func (r *Recorder) bodyMatch(contentType string, body []byte) *schemas.StubBodyM
 		return &schemas.StubBodyMatch{Subset: kept}
 	case utf8.Valid(body):
 		text := string(body)
-		if !r.opts.KeepSecrets && (redactText(text) != text || hasSecretField(mediaType, text)) {
+		if !r.opts.KeepSecrets && (r.secrets.text(text) != text || r.secrets.inForm(mediaType, text)) {
 			return nil
 		}
 		return &schemas.StubBodyMatch{Text: &schemas.StubText{Equals: []string{text}}}
@@ -90,13 +90,13 @@ func (r *Recorder) bodyMatch(contentType string, body []byte) *schemas.StubBodyM
 	return nil
 }
 
-// hasSecretField looks for the names of secrets in a form.
-func hasSecretField(mediaType, text string) bool {
+// inForm looks for the names of secrets in a form.
+func (s redactor) inForm(mediaType, text string) bool {
 	if mediaType != "application/x-www-form-urlencoded" {
 		return false
 	}
 	for pair := range strings.SplitSeq(text, "&") {
-		if name, _, _ := strings.Cut(pair, "="); isSecretName(name) {
+		if name, _, _ := strings.Cut(pair, "="); s.isName(name) {
 			return true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,6 +31,8 @@ type mockFlags struct {
 	watch, tls, verbose, keepSecrets bool
 	journal                          int
 	recordFrom, out                  string
+	secrets                          []string
+	insecure                         bool
 }
 
 func mockCommand() *cobra.Command {
@@ -58,7 +61,8 @@ stubs that answer as that did. Secrets are replaced, unless --keep-secrets.`,
   touchstone mock --port 0 --port-file port.txt
   touchstone mock --tls --ca-out ca.pem
   touchstone mock --listen 0.0.0.0 --port 8089
-  touchstone mock --record-from http://127.0.0.1:3000 --out stubs.yaml`,
+  touchstone mock --record-from http://127.0.0.1:3000 --out stubs.yaml
+  touchstone mock --record-from https://127.0.0.1:3000 --insecure --secret X-Tenant --out stubs.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// The shell makes several arguments of --stubs stubs/*.yaml.
 			if len(args) > 0 && len(f.stubs) == 0 {
@@ -84,10 +88,12 @@ stubs that answer as that did. Secrets are replaced, unless --keep-secrets.`,
 	flags.BoolVar(&f.tls, "tls", false, "serve HTTPS with HTTP/2, with a certificate of its own making")
 	flags.StringVar(&f.caOut, "ca-out", "", "write the certificate of the authority that signed the server's to this file, as PEM")
 	flags.IntVar(&f.journal, "journal", 10_000, "how many requests to remember")
-	flags.BoolVar(&f.verbose, "verbose", false, "print a line for each request")
+	flags.BoolVar(&f.verbose, "verbose", false, "print a line for each request that is answered, and before it one for each that takes long")
 	flags.StringVar(&f.recordFrom, "record-from", "", "record the backend at this URL")
 	flags.StringVar(&f.out, "out", "", "file to write the recording to, YAML or .json")
 	flags.BoolVar(&f.keepSecrets, "keep-secrets", false, "do not replace secrets in the recording")
+	flags.StringArrayVar(&f.secrets, "secret", nil, "name of a header, member or parameter to replace too (repeatable)")
+	flags.BoolVar(&f.insecure, "insecure", false, "record a backend whose certificate cannot be verified")
 	return cmd
 }
 
@@ -118,6 +124,9 @@ func (f mockFlags) check() error {
 		{f.recordFrom != "", f.out != "", "--record-from: say where to write the recording with --out"},
 		{f.out != "", f.recordFrom != "", "--out: say what to record with --record-from"},
 		{f.keepSecrets, f.recordFrom != "", "--keep-secrets is for --record-from"},
+		{len(f.secrets) > 0, f.recordFrom != "" && !f.keepSecrets, "--secret is for --record-from, without --keep-secrets"},
+		{slices.Contains(f.secrets, ""), false, "--secret: give the name of a header, member or parameter"},
+		{f.insecure, strings.HasPrefix(f.recordFrom, "https://"), "--insecure is for --record-from with an https URL"},
 		{f.recordFrom != "", len(f.stubs) == 0 && f.files == "" && !f.tls, "--record-from only passes requests on; it takes no --stubs, --files or --tls"},
 		{f.recordFrom != "", isLoopback(f.listen), "--record-from listens on loopback addresses only: whoever reaches it reaches the backend"},
 	} {
@@ -162,7 +171,7 @@ func serveMock(ctx context.Context, f mockFlags) error {
 		options.AdminToken = rand.Text()
 	}
 	if f.verbose {
-		options.Observe = printEntry(os.Stdout)
+		options.Observe = printEntries(os.Stdout, longAnswer)
 	}
 	server, err := mockbackend.Start(options)
 	if err != nil {
@@ -263,19 +272,6 @@ func plural(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// printEntry prints a line for each request that has been answered.
-func printEntry(to io.Writer) func(mockbackend.Entry) {
-	var mu sync.Mutex
-	return func(e mockbackend.Entry) {
-		if !e.Done {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		fmt.Fprintln(to, e.Time.Format("15:04:05.000"), e)
-	}
 }
 
 // printReload tells how reading the files of stubs again went.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -26,9 +27,16 @@ func recordBackend(ctx context.Context, f mockFlags) error {
 	if _, err := os.Stat(f.out); err == nil {
 		return fmt.Errorf("--out %s is there already; remove it, or give another name", f.out)
 	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if f.insecure {
+		transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
+	}
+	defer transport.CloseIdleConnections()
 	var exchanges atomic.Int64
 	recorder, err := mockbackend.NewRecorder(f.recordFrom, mockbackend.RecorderOptions{
 		KeepSecrets: f.keepSecrets,
+		Secrets:     f.secrets,
+		Transport:   transport,
 		Done:        printRecorded(os.Stdout, os.Stderr, f.verbose, &exchanges),
 	})
 	if err != nil {
@@ -41,7 +49,10 @@ func recordBackend(ctx context.Context, f mockFlags) error {
 	}
 	server := &http.Server{Handler: recorder, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	var serving sync.WaitGroup
+	serving.Go(func() { served <- server.Serve(listener) })
+	defer serving.Wait()
+	defer server.Close()
 	fmt.Printf(`recording %s
 
 Send requests to http://%s in its place.
@@ -51,7 +62,7 @@ Ctrl-C ends it.
 `, redactedURL(f.recordFrom), listener.Addr(), f.out, map[bool]string{true: ", WITH ITS SECRETS", false: "; secrets are replaced by " + mockbackend.Redacted}[f.keepSecrets])
 	if f.portFile != "" {
 		if err := report.WriteFile(f.portFile, []byte(portOf(listener.Addr().String())+"\n")); err != nil {
-			return errors.Join(fmt.Errorf("--port-file: %w", err), server.Close())
+			return fmt.Errorf("--port-file: %w", err)
 		}
 	}
 	ticker := time.NewTicker(saveEvery)
@@ -64,11 +75,11 @@ Ctrl-C ends it.
 			if now := exchanges.Load(); now != saved {
 				saved = now
 				if err := save(); err != nil {
-					return errors.Join(err, server.Close())
+					return err
 				}
 			}
 		case <-ctx.Done():
-			err := errors.Join(ending(ctx, server.Shutdown), server.Close(), save())
+			err := errors.Join(ending(ctx, server.Shutdown), save())
 			if err == nil {
 				fmt.Printf("%s from %s in %s. To replay them:\n  %s mock --stubs %s\n",
 					plural(len(recorder.Stubs()), "stub"), plural(int(exchanges.Load()), "request"), f.out, self(), quoteArg(f.out))

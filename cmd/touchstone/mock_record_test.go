@@ -68,3 +68,31 @@ func TestMockRecord(t *testing.T) {
 		t.Error("it does not warn of the secrets")
 	}
 }
+
+// A backend with a certificate of its own making is recorded when asked to.
+func TestMockRecordInsecure(t *testing.T) {
+	backend := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"tenant": "acme", "total": 1}`)
+	}))
+	defer backend.Close()
+	dir := t.TempDir()
+	for _, tt := range []struct {
+		file   string
+		flags  []string
+		status int
+		says   string
+	}{
+		{"no.yaml", nil, http.StatusBadGateway, "certificate"},
+		{"yes.yaml", []string{"--insecure", "--secret", "Tenant"}, http.StatusOK, `"total": 1`},
+	} {
+		out := filepath.Join(dir, tt.file)
+		p := startMock(t, append(tt.flags, "--record-from", backend.URL, "--out", out)...)
+		if status, body := fetch(t, "GET", p.url("/"), ""); status != tt.status || !strings.Contains(body, tt.says) {
+			t.Errorf("%s: %d %s", tt.file, status, body)
+		}
+		p.interrupt()
+		if data, err := os.ReadFile(out); err != nil || strings.Contains(string(data), "acme") || strings.Contains(string(data), "total: 1") != (tt.status == http.StatusOK) {
+			t.Errorf("%v; the recording is %s", err, data)
+		}
+	}
+}

@@ -109,7 +109,7 @@ func TestMockDrains(t *testing.T) {
 
 // What never comes to an end does not keep it from ending.
 func TestMockEndsWhatStalls(t *testing.T) {
-	p := startMock(t)
+	p := startMock(t, "--verbose")
 	got := make(chan error, 1)
 	go func() {
 		answer, err := http.Get(p.url("/fault/stall-before-headers"))
@@ -118,9 +118,15 @@ func TestMockEndsWhatStalls(t *testing.T) {
 		}
 		got <- err
 	}()
-	fetch(t, "GET", p.url("/__mock/wait?path=/fault/*&timeoutMs=30000"), "")
+	const line = "GET /fault/stall-before-headers -> "
+	p.until("a line about the stall while it lasts", func() bool {
+		return strings.Contains(p.stdout.String(), line+"under way: before-status (route fault)\n")
+	})
 	if code := p.interrupt(); code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+	if out := p.stdout.String(); !strings.Contains(out, line+"no answer, 0 bytes in ") {
+		t.Errorf("it printed %s", out)
 	}
 	if err := <-got; err == nil {
 		t.Error("a stall has been answered")
@@ -271,6 +277,10 @@ func TestMockRefuses(t *testing.T) {
 		{"recording nowhere", []string{"--record-from", "http://127.0.0.1:1"}, []string{"--out"}},
 		{"recording nothing", []string{"--out", dir + "/x.yaml"}, []string{"--record-from"}},
 		{"secrets of nothing", []string{"--keep-secrets"}, []string{"--record-from"}},
+		{"names of nothing", []string{"--secret", "X-Tenant"}, []string{"--record-from"}},
+		{"names of secrets to keep", []string{"--record-from", "http://127.0.0.1:1", "--out", dir + "/x.yaml", "--keep-secrets", "--secret", "X-Tenant"}, []string{"without --keep-secrets"}},
+		{"a name that is empty", []string{"--record-from", "http://127.0.0.1:1", "--out", dir + "/x.yaml", "--secret", ""}, []string{"name of a header"}},
+		{"no certificate to trust", []string{"--record-from", "http://127.0.0.1:1", "--out", dir + "/x.yaml", "--insecure"}, []string{"https"}},
 		{"recording and stubs", []string{"--record-from", "http://127.0.0.1:1", "--out", dir + "/x.yaml", "--stubs", good}, []string{"takes no --stubs"}},
 		{"recording for everybody", []string{"--record-from", "http://127.0.0.1:1", "--out", dir + "/x.yaml", "--listen", "0.0.0.0"}, []string{"loopback"}},
 		{"recording over a file", []string{"--record-from", "http://127.0.0.1:1", "--out", good}, []string{"good.yaml is there already"}},
