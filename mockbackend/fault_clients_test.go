@@ -48,6 +48,8 @@ type faultCase struct {
 	tls   bool
 	// stalls tells that a client has to give up.
 	stalls      bool
+	endless     bool // what a client has to give up on goes on
+	labelled    bool // the media type stands in the place of an error
 	fetch       bool // Node's fetch in place of node:http
 	goes        sight
 	curl        int // exit status
@@ -99,6 +101,10 @@ func faultCases() []faultCase {
 			goes: sight{200, 0, "gzip: invalid header"}, curl: 61, curls: sight{200, 10, "incorrect header check"}, node: sight{200, 0, "Z_DATA_ERROR"}},
 		{name: "compressed-bomb", fault: `{"kind":"compressed-bomb","bytes":20000000}`, fetch: true,
 			goes: sight{200, 20_000_000, ""}, curls: sight{200, 20_000_000, ""}, node: sight{200, 20_000_000, ""}},
+		{name: "endless-body", fault: `{"kind":"endless-body","bytes":1000,"intervalMs":1}`, stalls: true, endless: true,
+			goes: sight{200, 50_000, ""}, curl: 28, curls: sight{200, anyBody, "bytes received"}, node: sight{200, anyBody, "timeout"}},
+		{name: "wrong-content-type", fault: `{"kind":"wrong-content-type"}`, labelled: true, fetch: true,
+			goes: sight{200, 10, "application/json"}, curls: sight{200, 10, "application/json"}, node: sight{200, 10, "application/json"}},
 		{name: "redirect-loop", fault: `{"kind":"redirect-loop"}`, fetch: true,
 			goes: sight{0, 0, "stopped after 10 redirects"}, curl: 47, curls: sight{302, 0, "redirects followed"}, node: sight{0, 0, "redirect count exceeded"}},
 
@@ -159,8 +165,7 @@ func TestFaultsAsClientsSeeThem(t *testing.T) {
 		covered[kind] = true
 	}
 	for kind := range mockbackend.FaultKinds() {
-		// These have tests of their own: one has no end, one fails nobody.
-		if !covered[kind] && kind != "endless-body" && kind != "wrong-content-type" {
+		if !covered[kind] {
 			t.Errorf("the fault %s is not among the cases", kind)
 		}
 	}
@@ -254,15 +259,22 @@ func seeWithGo(t *testing.T, srv *mockbackend.Server, c faultCase, url string) s
 			return sight{resp.StatusCode, n, err.Error()}
 		}
 		cancel()
-		if n, err := resp.Body.Read(make([]byte, 1)); !errors.Is(err, context.Canceled) {
+		if c.endless {
+			if _, err := io.Copy(io.Discard, resp.Body); !errors.Is(err, context.Canceled) {
+				return sight{resp.StatusCode, n, fmt.Sprint(err)}
+			}
+		} else if n, err := resp.Body.Read(make([]byte, 1)); !errors.Is(err, context.Canceled) {
 			return sight{resp.StatusCode, c.goes.body + n, fmt.Sprint(err)}
 		}
 		return sight{resp.StatusCode, n, ""}
 	}
 	n, err := io.Copy(io.Discard, resp.Body)
 	got := sight{resp.StatusCode, int(n), ""}
-	if err != nil {
+	switch {
+	case err != nil:
 		got.err = err.Error()
+	case c.labelled:
+		got.err = resp.Header.Get("Content-Type")
 	}
 	return got
 }
@@ -272,7 +284,7 @@ func seeWithCurl(t *testing.T, c faultCase, url, ca string) (sight, int) {
 	if c.stalls {
 		limit = stallPatience
 	}
-	args := []string{"-sS", "-L", "--noproxy", "*", "--compressed", "--cacert", ca, "-m", fmt.Sprint(limit.Seconds()), "-w", "%{stderr}\n%{http_code} %{size_download}", url}
+	args := []string{"-sS", "-L", "--noproxy", "*", "--compressed", "--cacert", ca, "-m", fmt.Sprint(limit.Seconds()), "-w", "%{stderr}\n%{http_code} %{size_download} %{content_type}", url}
 	if !c.http2 {
 		args = append(args, "--http1.1")
 	}
@@ -291,6 +303,9 @@ func seeWithCurl(t *testing.T, c faultCase, url, ca string) (sight, int) {
 		t.Errorf("%s: reading curl's report %q: %v", c.name, &report, err)
 	}
 	got.err = strings.Join(lines[:len(lines)-1], " ")
+	if fields := strings.Fields(lines[len(lines)-1]); c.labelled && len(fields) > 2 {
+		got.err += fields[2]
+	}
 	if exit == nil {
 		got.body = body.Len() // unpacked
 		return got, 0
@@ -339,7 +354,7 @@ func seeWithNode(t *testing.T, cases []faultCase, urls []string, ca string) map[
 	}
 	var results map[string]struct {
 		Status, Body int
-		Error        string
+		Error, Label string
 	}
 	if err := json.Unmarshal(out, &results); err != nil {
 		t.Fatalf("node printed %q: %v", out, err)
@@ -350,6 +365,11 @@ func seeWithNode(t *testing.T, cases []faultCase, urls []string, ca string) map[
 	sights := map[string]sight{}
 	for name, r := range results {
 		sights[name] = sight{r.Status, r.Body, r.Error}
+	}
+	for _, c := range cases {
+		if r := results[c.name]; c.labelled && r.Error == "" {
+			sights[c.name] = sight{r.Status, r.Body, r.Label}
+		}
 	}
 	return sights
 }

@@ -1,6 +1,7 @@
 // Calls each URL of the list on standard input ({ca, calls: [{name, url, way,
-// ms}]}) and prints what came of it ({name: {status, body, error}}), body being
-// its length. A call that is not over after ms milliseconds is a timeout.
+// ms}]}) and prints what came of it ({name: {status, body, error, label}}), body
+// being its length, label the media type that fetch saw. A call that is not over
+// after ms milliseconds is a timeout.
 import http from "node:http";
 import http2 from "node:http2";
 import https from "node:https";
@@ -58,6 +59,7 @@ async function withFetch({ url }) {
   try {
     const response = await fetch(url);
     got.status = response.status;
+    got.label = response.headers.get("content-type");
     for await (const data of response.body) got.body += data.length;
   } catch (e) {
     const cause = e.cause ?? e;
