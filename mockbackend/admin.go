@@ -246,5 +246,5 @@ func dropScope(s *Server, w http.ResponseWriter, r *http.Request) {
 }
 
 func listFaults(_ *Server, w http.ResponseWriter, _ *http.Request) {
-	writeReply(w, jsonReply(http.StatusOK, map[string]any{"faults": FaultKinds()}))
+	writeReply(w, jsonReply(http.StatusOK, map[string]any{"faults": FaultKinds(), "listeners": ListenerKinds()}))
 }

@@ -72,6 +72,7 @@ func TestAdmin(t *testing.T) {
 		{"GET", "/__mock/journal/2", "", 404, `or no longer`},
 		{"GET", "/__mock/journal", "", 200, `{"dropped":0,"entries":[]}`},
 		{"GET", "/__mock/faults", "", 200, `"reset":"Resets the connection (TCP RST)`},
+		{"GET", "/__mock/faults", "", 200, `"refuse":"Refuses the connection`},
 		{"GET", "/__mock/stub.schema.json", "", 200, `"title": "Stub of the mock backend"`},
 		{"GET", "/__mock/openapi.json", "", 200, `"openapi": "3.1.0"`},
 		{"POST", "/__mock/reset", "", 204, ""},

@@ -220,3 +220,20 @@ func TestPageToken(t *testing.T) {
 		t.Errorf("an empty token on a server without: %+v", got)
 	}
 }
+
+// Every fault is on the page: those of a stub in the form, those of a listener
+// as a link that leads there, in a scope too.
+func TestPageListsEveryFault(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	page := call(t, newClient(t), "GET", srv.URL()+"/__scope/a/", "", "Accept", "text/html")
+	for kind, about := range mockbackend.FaultKinds() {
+		if !strings.Contains(page.body, `<option value="`+kind+`"`) || !strings.Contains(page.body, `<dt><code>`+kind+`</code></dt><dd>`+html.EscapeString(about)) {
+			t.Errorf("the fault %s is not there", kind)
+		}
+	}
+	for kind := range mockbackend.ListenerKinds() {
+		if !strings.Contains(page.body, `<a href="/__scope/a/fault/`+kind+`" `) {
+			t.Errorf("the listener %s is not there", kind)
+		}
+	}
+}

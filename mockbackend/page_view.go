@@ -297,7 +297,8 @@ type try struct {
 	Sample, Curl       string
 }
 
-type tryDetail struct{ Name, About string }
+// A tryDetail explains an option. What is none of the form has a link.
+type tryDetail struct{ Name, About, Link string }
 
 type tryField struct {
 	Name, Label     string
@@ -322,9 +323,13 @@ func tries() []try {
 		leaks[i] = class.slug
 	}
 	kinds := slices.Sorted(maps.Keys(faultKinds))
-	faults := make([]tryDetail, len(kinds))
+	faults := make([]tryDetail, len(kinds), len(kinds)+len(listenerKinds))
 	for i, kind := range kinds {
-		faults[i] = tryDetail{kind, faultKinds[kind].about}
+		faults[i] = tryDetail{Name: kind, About: faultKinds[kind].about}
+	}
+	// These lead to another port, where the policy of the page lets no form go.
+	for _, kind := range slices.Sorted(maps.Keys(listenerKinds)) {
+		faults = append(faults, tryDetail{kind, listenerKinds[kind].about, "/fault/" + kind})
 	}
 	return []try{
 		{Name: "status", Title: "A status", About: "Any final status, with a body in one of the usual shapes.", Selected: "problem", Sample: "/status/422?body=fields",
