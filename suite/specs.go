@@ -64,6 +64,20 @@ func Certify(ctx context.Context, c Config) (schemas.Certificate, error) {
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	// Ginkgo writes its own report there; ours is made from the certificate.
 	formatter.ColorableStdOut = io.Discard
+	return outside(ctx, c, func(s *session) {
+		s.declare()
+		suiteConfig, reporterConfig := ginkgo.GinkgoConfiguration()
+		suiteConfig.FailOnEmpty = false // nothing selected is a verdict of ours
+		reporterConfig.Succinct, reporterConfig.NoColor = true, true
+		ginkgo.RunSpecs(quietT{}, "Touchstone", suiteConfig, reporterConfig)
+		if ctx.Err() != nil {
+			s.interrupted = true
+		}
+	})
+}
+
+// outside certifies outside of `go test`, with cases run by a function.
+func outside(ctx context.Context, c Config, run func(*session)) (schemas.Certificate, error) {
 	s, err := open(ctx, c)
 	var usage *UsageError
 	if errors.As(err, &usage) {
@@ -75,15 +89,7 @@ func Certify(ctx context.Context, c Config) (schemas.Certificate, error) {
 	if err != nil {
 		return failedToOpen(s, c, err), nil
 	}
-	s.declare()
-	suiteConfig, reporterConfig := ginkgo.GinkgoConfiguration()
-	suiteConfig.FailOnEmpty = false // nothing selected is a verdict of ours
-	reporterConfig.Succinct, reporterConfig.NoColor = true, true
-	quiet := &quietT{}
-	ginkgo.RunSpecs(quiet, "Touchstone", suiteConfig, reporterConfig)
-	if ctx.Err() != nil {
-		s.interrupted = true
-	}
+	run(s)
 	s.finish()
 	return s.certificate(), nil
 }
@@ -108,9 +114,9 @@ func (s *session) finish() {
 }
 
 // quietT is the test that Ginkgo wants to fail; the verdict says it better.
-type quietT struct{ failed bool }
+type quietT struct{}
 
-func (t *quietT) Fail() { t.failed = true }
+func (quietT) Fail() {}
 
 // failedToOpen is the certificate of a run whose target could not be met.
 func failedToOpen(s *session, c Config, err error) schemas.Certificate {

@@ -23,19 +23,26 @@ type serverFlags struct {
 }
 
 func (f *serverFlags) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.headers, "header", nil, "header to send to an mcp+http server, as in 'Authorization: Bearer …'")
+	flags.StringArrayVar(&f.headers, "header", nil, "header to send to an mcp+http server, as in 'Authorization: Bearer …'; reports do not show its value")
 	flags.StringArrayVar(&f.operations, "operation", nil, "the server's name of an operation, as in get_order=orders_getOrder")
 	flags.StringArrayVar(&f.limits, "limit", nil, "a limit of the server, as in maxResponseBytes=2000; others: timeoutMs, maxInlineFileBytes, maxFileBytes")
 	flags.StringVar(&f.mockAddr, "mock-addr", "", "loopback address of the mock backend, for a server that was started with it (default: a free port)")
 }
 
 // words are the flags as they were given, for the command that repeats a run.
+// That goes into reports, and a header is mostly a token: it is left to the
+// environment.
 func (f serverFlags) words() []string {
 	var words []string
+	for _, header := range f.headers {
+		name, _, _ := strings.Cut(header, ":")
+		variable := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		words = append(words, "--header", fmt.Sprintf(`"%s: $%s"`, name, variable))
+	}
 	for _, list := range []struct {
 		flag   string
 		values []string
-	}{{"--header", f.headers}, {"--operation", f.operations}, {"--limit", f.limits}} {
+	}{{"--operation", f.operations}, {"--limit", f.limits}} {
 		for _, value := range list.values {
 			words = append(words, list.flag, quoteArg(value))
 		}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -77,4 +78,17 @@ func TestBrokenServer(t *testing.T) {
 		want(t, 3, "has no operation get_order", "--operation get_order=")
 	touchstone(t, "certify", "--target", "mcp+exec:"+strconv.Quote(binary)+" reference --serve mcp-stdio --backend http://127.0.0.1:1").
 		want(t, 3, "does not reach the mock backend", "TOUCHSTONE_BACKEND_URL")
+}
+
+// TestRepeatWithoutTokens: the command that repeats a case names every flag, and
+// shows no header's value.
+func TestRepeatWithoutTokens(t *testing.T) {
+	f := serverFlags{
+		headers: []string{"Authorization: Bearer 7c1f0a9be2d84463", "X-Api-Key:abc"}, operations: []string{"get_order=orders_getOrder"},
+		limits: []string{"timeoutMs=500"}, mockAddr: "127.0.0.1:8089",
+	}
+	const want = `--header "Authorization: $AUTHORIZATION" --header "X-Api-Key: $X_API_KEY" --operation get_order=orders_getOrder --limit timeoutMs=500 --mock-addr 127.0.0.1:8089`
+	if got := strings.Join(f.words(), " "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
 }

@@ -14,32 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/touchstone/fixtures"
-	"example.com/touchstone/mockbackend"
 	"example.com/touchstone/schemas"
 	"example.com/touchstone/suite/target"
 )
-
-// agentFake is a target whose agents do as a test says.
-type agentFake struct {
-	target.Target // the methods no test calls
-	features      []string
-	run           func(ctx context.Context, params schemas.AgentRunParams) (string, error)
-}
-
-func (f *agentFake) Describe(context.Context) (schemas.DescribeResult, error) {
-	return schemas.DescribeResult{Protocol: 1, Name: "fake", Version: "1", Features: f.features}, nil
-}
-
-func (f *agentFake) Configure(context.Context, schemas.ConfigureParams) error { return nil }
-
-func (f *agentFake) RunAgent(ctx context.Context, params schemas.AgentRunParams) (target.Answer, error) {
-	outcome, err := f.run(ctx, params)
-	return target.Answer{Envelope: []byte(outcome)}, err
-}
-
-func (f *agentFake) EqualErrors(_ context.Context, params schemas.AgentEqualParams) (bool, error) {
-	return params.Errors[0].Message == params.Errors[1].Message, nil
-}
 
 // askModel makes one request of a model and gives the status.
 func askModel(ctx context.Context, params schemas.AgentRunParams) (int, error) {
@@ -57,40 +34,10 @@ func askModel(ctx context.Context, params schemas.AgentRunParams) (int, error) {
 }
 
 // agentEngine gives an engine over a corpus of cases about agents.
-func agentEngine(t *testing.T, f *agentFake, cases ...string) (*Engine, *fixtures.Corpus) {
+func agentEngine(t *testing.T, f *fake, cases ...string) (*Engine, *fixtures.Corpus) {
 	t.Helper()
-	corpus, err := fixtures.Load(fstest.MapFS{"cases.json": {Data: []byte(`{"kind":"cases","about":"x","defaults":{"kind":"agent","description":"d"},"cases":[` + strings.Join(cases, ",") + `]}`)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	backend, err := mockbackend.Start(mockbackend.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if n := len(backend.Scopes()); n > 0 {
-			t.Errorf("%d scopes are left behind", n)
-		}
-		backend.Close()
-	})
-	e, err := New(t.Context(), corpus, f, backend, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e, corpus
-}
-
-func runCase(t *testing.T, e *Engine, corpus *fixtures.Corpus, id string) schemas.CaseResult {
-	t.Helper()
-	k, ok := corpus.Case(id)
-	if !ok {
-		t.Fatalf("there is no case %s", id)
-	}
-	result, err := e.Run(t.Context(), k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
+	const kind = `{"kind":"cases","about":"x","defaults":{"kind":"agent","description":"d"},"cases":[`
+	return engineOver(t, f, Options{}, fstest.MapFS{"cases.json": {Data: []byte(kind + strings.Join(cases, ",") + `]}`)}})
 }
 
 var agentFeaturesAll = []string{
@@ -117,8 +64,8 @@ func TestAgentStage(t *testing.T) {
 		order[params.Agent.Stream] = append(order[params.Agent.Stream], params.Prompt+" "+what)
 	}
 	objects := map[string]bool{}
-	f := &agentFake{features: agentFeaturesAll}
-	f.run = func(ctx context.Context, params schemas.AgentRunParams) (string, error) {
+	f := &fake{features: agentFeaturesAll}
+	f.ran = func(ctx context.Context, params schemas.AgentRunParams) (string, error) {
 		mu.Lock()
 		objects[params.Object] = true
 		mu.Unlock()
@@ -135,7 +82,7 @@ func TestAgentStage(t *testing.T) {
 		return fmt.Sprintf(`{"outcome":"result","value":%q}`, params.Prompt), nil
 	}
 	e, corpus := agentEngine(t, f, concurrentCase)
-	result := runCase(t, e, corpus, "two")
+	result := run(t, e, corpus, "two")
 	if result.Status != schemas.Pass || len(result.Runs) != 2 || result.Runs[0].Via != "agent" || result.Runs[1].Via != "agent-streaming" {
 		t.Errorf("the result is %+v", result)
 	}
@@ -153,11 +100,11 @@ func TestAgentStage(t *testing.T) {
 // TestAgentStartGivesUp: a run whose moment never comes is started when there is
 // nothing left to wait for.
 func TestAgentStartGivesUp(t *testing.T) {
-	f := &agentFake{features: []string{schemas.FeatureAgent}, run: func(_ context.Context, params schemas.AgentRunParams) (string, error) {
+	f := &fake{features: []string{schemas.FeatureAgent}, ran: func(_ context.Context, params schemas.AgentRunParams) (string, error) {
 		return fmt.Sprintf(`{"outcome":"result","value":%q}`, params.Prompt), nil
 	}}
 	e, corpus := agentEngine(t, f, concurrentCase)
-	result := runCase(t, e, corpus, "two")
+	result := run(t, e, corpus, "two")
 	if result.Status != schemas.Fail || len(result.Runs) != 1 {
 		t.Fatalf("the result is %+v", result)
 	}
@@ -181,8 +128,8 @@ func TestAgentApplicable(t *testing.T) {
 		{"equality", `{"id":"k","requirements":["AGENT-18"],"via":["agent"],"input":{"comparisons":[{"errors":[{"message":"a"},{"message":"a"}],"equal":true}]}}`, schemas.FeatureErrorEquality},
 	} {
 		claims := slices.DeleteFunc(slices.Clone(agentFeaturesAll), func(feature string) bool { return feature == tt.needs })
-		e, corpus := agentEngine(t, &agentFake{features: claims}, tt.text)
-		if result := runCase(t, e, corpus, "k"); result.Status != schemas.NotApplicable || !strings.Contains(result.Reason, fmt.Sprintf("%q", tt.needs)) {
+		e, corpus := agentEngine(t, &fake{features: claims}, tt.text)
+		if result := run(t, e, corpus, "k"); result.Status != schemas.NotApplicable || !strings.Contains(result.Reason, fmt.Sprintf("%q", tt.needs)) {
 			t.Errorf("%s without %s: %s, %s", tt.name, tt.needs, result.Status, result.Reason)
 		}
 	}
@@ -200,7 +147,7 @@ func TestAgentControls(t *testing.T) {
 		"wrong":    `{"outcome":"error","message":"otherwise","cause":"timeout"}`,
 		"no cause": `{"outcome":"error","message":"as asked"}`,
 	}
-	f := &agentFake{features: []string{schemas.FeatureAgent}, run: func(_ context.Context, params schemas.AgentRunParams) (string, error) {
+	f := &fake{features: []string{schemas.FeatureAgent}, ran: func(_ context.Context, params schemas.AgentRunParams) (string, error) {
 		return answers[params.Prompt], nil
 	}}
 	e, corpus := agentEngine(t, f,
@@ -209,7 +156,7 @@ func TestAgentControls(t *testing.T) {
 		kase("own", "AGENT-04", `"controls":["sound","quiet"],`, "wrong"),
 		kase("silent", "AGENT-04", `"controls":["base"],`, "no cause"))
 	for id, want := range map[string][2]string{"follows": {"AGENT-01", "base"}, "own": {"AGENT-04", ""}, "silent": {"AGENT-20", ""}} {
-		found := runCase(t, e, corpus, id).Runs[0].Findings
+		found := run(t, e, corpus, id).Runs[0].Findings
 		if len(found) != 1 || found[0].Requirement != want[0] || found[0].Control != want[1] {
 			t.Errorf("%s: %+v, want %v", id, found, want)
 		}
@@ -219,11 +166,11 @@ func TestAgentControls(t *testing.T) {
 // TestAgentRPCError: a target that answers a run with an error of the protocol
 // has failed the run, and is judged on.
 func TestAgentRPCError(t *testing.T) {
-	f := &agentFake{features: []string{schemas.FeatureAgent}, run: func(context.Context, schemas.AgentRunParams) (string, error) {
+	f := &fake{features: []string{schemas.FeatureAgent}, ran: func(context.Context, schemas.AgentRunParams) (string, error) {
 		return "", &target.RPCError{Method: "agent.run", Object: schemas.RPCError{Code: schemas.RPCInternal, Message: "oops"}}
 	}}
 	e, corpus := agentEngine(t, f, concurrentCase)
-	found := runCase(t, e, corpus, "two").Runs[0].Findings
+	found := run(t, e, corpus, "two").Runs[0].Findings
 	if len(found) == 0 || !strings.Contains(found[0].Problem, "oops") || found[0].Requirement != "AGENT-09" {
 		t.Errorf("findings: %+v", found)
 	}
@@ -234,7 +181,7 @@ func TestAgentRPCError(t *testing.T) {
 func TestAgentDefinitions(t *testing.T) {
 	var got []schemas.AgentDefinition
 	var mu sync.Mutex
-	f := &agentFake{features: []string{schemas.FeatureAgent, schemas.FeatureSubAgents}, run: func(_ context.Context, params schemas.AgentRunParams) (string, error) {
+	f := &fake{features: []string{schemas.FeatureAgent, schemas.FeatureSubAgents}, ran: func(_ context.Context, params schemas.AgentRunParams) (string, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, params.Agent)
@@ -242,7 +189,7 @@ func TestAgentDefinitions(t *testing.T) {
 	}}
 	e, corpus := agentEngine(t, f, `{"id":"k","requirements":["AGENT-01"],"input":{"models":{"main":{"turns":[]},"other":{"turns":[]}},
 		"objects":{"agent":{"model":"main","subAgents":{"h":{"model":"other"},"r":{"model":"refused"},"u":{"unavailable":true}}}},"runs":[{"expected":[{"outcome":"result"}]}]}}`)
-	runCase(t, e, corpus, "k")
+	run(t, e, corpus, "k")
 	d := got[0]
 	main, other, refused := d.BaseURL, d.SubAgents["h"].BaseURL, d.SubAgents["r"].BaseURL
 	if !strings.HasSuffix(main, "-main/v1") || !strings.HasSuffix(other, "-other/v1") || main == other || d.Model != "scripted" {

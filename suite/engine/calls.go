@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,52 +23,6 @@ import (
 // viaCalls is the way of a case of calls.
 const viaCalls = "calls"
 
-// settingFeatures are the features that settings need. Limits a target cannot
-// set are a reason of their own.
-var settingFeatures = map[string]string{
-	"timeoutMs": schemas.FeatureLimits, "maxResponseBytes": schemas.FeatureLimits,
-	"maxInlineFileBytes": schemas.FeatureLimits, "maxFileBytes": schemas.FeatureLimits,
-	"identityCookies": schemas.FeatureCookies, "deferred": schemas.FeatureDeferred,
-	"files": schemas.FeatureFileRefs, "ranker": schemas.FeatureSearchRanker,
-	"internalFault": schemas.FeatureInternalFault, "backendUrl": schemas.FeatureInvoke,
-}
-
-// callFeatures gives every feature that a case of calls needs. A setting that
-// has the value of the run's own settings, base, needs none.
-func callFeatures(k fixtures.Case, base map[string]string) ([]string, error) {
-	in, err := callsInput(k.Input)
-	if err != nil {
-		return nil, err
-	}
-	var features []string
-	need := func(f string) {
-		if !slices.Contains(features, f) {
-			features = append(features, f)
-		}
-	}
-	for name, value := range in.Settings {
-		if string(value) != base[name] {
-			need(settingFeatures[name])
-		}
-	}
-	for _, raw := range in.Calls {
-		var head struct{ Invoke, Search, Load, Tool *json.RawMessage }
-		if err := json.Unmarshal(raw, &head); err != nil {
-			return nil, fmt.Errorf("case %s: reading a call: %w", k.ID, err)
-		}
-		switch {
-		case head.Invoke != nil:
-			need(schemas.FeatureInvoke)
-		case head.Tool != nil:
-			need(schemas.FeatureMCP)
-		default:
-			need(schemas.FeatureMetaTools)
-		}
-	}
-	slices.Sort(features)
-	return features, nil
-}
-
 func callsInput(raw json.RawMessage) (schemas.CallsInput, error) {
 	var in schemas.CallsInput
 	if err := json.Unmarshal(raw, &in); err != nil {
@@ -80,8 +35,6 @@ func callsInput(raw json.RawMessage) (schemas.CallsInput, error) {
 type instance struct {
 	fill  *filler
 	stubs []string
-	calls []schemas.Call
-	marks []judge.Exchange
 }
 
 // filler replaces the placeholders of a case of calls.
@@ -157,14 +110,10 @@ func (e *Engine) runCalls(ctx context.Context, k fixtures.Case) (run schemas.Run
 		defer func() { err = errors.Join(err, restore()) }()
 	}
 	start := time.Now()
-	findings, err := e.callAll(ctx, k, in, instances)
+	findings, answer, err := e.callAll(ctx, k, in, instances)
 	run = schemas.RunResult{Via: viaCalls, DurationMs: float64(time.Since(start).Microseconds()) / 1000, Findings: findings}
-	for _, one := range instances {
-		for i := range one.marks {
-			if run.Answer == "" && len(findings) > 0 {
-				run.Answer = string(one.marks[i].Answer.Envelope)
-			}
-		}
+	if len(findings) > 0 {
+		run.Answer = answer
 	}
 	return run, err
 }
@@ -235,14 +184,14 @@ func (e *Engine) removeStubs(instances []*instance) {
 	}
 }
 
-// callAll makes the calls, one after the other or together, and judges them.
-func (e *Engine) callAll(ctx context.Context, k fixtures.Case, in schemas.CallsInput, instances []*instance) ([]schemas.Finding, error) {
+// callAll makes the calls, one after the other or together, and judges them. It
+// gives the first answer with the findings.
+func (e *Engine) callAll(ctx context.Context, k fixtures.Case, in schemas.CallsInput, instances []*instance) ([]schemas.Finding, string, error) {
 	var mu sync.Mutex
 	var findings []schemas.Finding
 	var failed error
-	first := ""
-	one := func(inst *instance, i int, raw json.RawMessage) {
-		found, answer, err := e.oneCall(ctx, k, in, inst, raw)
+	answered, first := "", ""
+	note := func(i int, x *judge.Exchange, found []schemas.Finding, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(in.Calls) > 1 || in.Repeat > 1 {
@@ -252,40 +201,67 @@ func (e *Engine) callAll(ctx context.Context, k fixtures.Case, in schemas.CallsI
 		}
 		findings = append(findings, found...)
 		failed = errors.Join(failed, err)
-		if len(in.Same) > 0 && err == nil {
-			plain := answer
-			for _, pair := range in.Same {
-				plain = strings.ReplaceAll(plain, pair[0], pair[1])
-			}
-			if first == "" {
-				first = plain
-			} else if first != plain {
-				findings = append(findings, judge.Different(k, first, plain))
-			}
+		answer := string(x.Answer.Envelope)
+		answered = cmp.Or(answered, answer)
+		if len(in.Same) == 0 || err != nil || answer == "" {
+			return
+		}
+		for _, pair := range in.Same {
+			answer = strings.ReplaceAll(answer, pair[0], pair[1])
+		}
+		if first == "" {
+			first = answer
+		} else if first != answer {
+			findings = append(findings, judge.Different(k, first, answer))
 		}
 	}
 	var flight sync.WaitGroup
 	for _, inst := range instances {
 		for i, raw := range in.Calls {
+			call, err := inst.call(k, raw)
+			if err != nil {
+				flight.Wait()
+				return findings, answered, err
+			}
 			if in.Together {
-				flight.Go(func() { one(inst, i, raw) })
+				flight.Go(func() {
+					x, found, err := e.oneCall(ctx, k, true, inst, call)
+					note(i, x, found, err)
+				})
 				continue
 			}
-			if one(inst, i, raw); failed != nil {
-				return findings, failed
+			x, found, err := e.oneCall(ctx, k, false, inst, call)
+			inst.remember(call, x)
+			if note(i, x, found, err); failed != nil {
+				return findings, answered, failed
 			}
 		}
 	}
 	flight.Wait()
-	return findings, failed
+	return findings, answered, failed
 }
 
-// oneCall makes one call and judges it as a case of its own.
-func (e *Engine) oneCall(ctx context.Context, k fixtures.Case, in schemas.CallsInput, inst *instance, raw json.RawMessage) ([]schemas.Finding, string, error) {
+// call fills in a call of the case.
+func (inst *instance) call(k fixtures.Case, raw json.RawMessage) (schemas.Call, error) {
 	var call schemas.Call
 	if err := json.Unmarshal(inst.fill.fill(raw), &call); err != nil {
-		return nil, "", fmt.Errorf("case %s: reading a call: %w", k.ID, err)
+		return call, fmt.Errorf("case %s: reading a call: %w", k.ID, err)
 	}
+	return call, nil
+}
+
+// remember keeps what later calls want to know of an answer.
+func (inst *instance) remember(call schemas.Call, x *judge.Exchange) {
+	for name, member := range call.Remember {
+		if value, ok := judge.Member(x.Answer.Envelope, member); ok {
+			inst.fill.values["saved."+name] = strings.Trim(string(value), `"`)
+		}
+	}
+}
+
+// oneCall makes one call and judges it as a case of its own. Of a call that is
+// not alone, the backend's journal does not tell which requests were its own.
+func (e *Engine) oneCall(ctx context.Context, k fixtures.Case, together bool, inst *instance, call schemas.Call) (*judge.Exchange, []schemas.Finding, error) {
 	x := &judge.Exchange{Case: k, Canary: inst.fill.canary, Via: viaCalls, Call: &call}
 	x.Case.Expected, x.Case.ExpectedAnyOf, x.Case.Assert = call.Expected, call.ExpectedAnyOf, call.Assert
 	x.Case.MaxMs = call.MaxMs
@@ -306,27 +282,21 @@ func (e *Engine) oneCall(ctx context.Context, k fixtures.Case, in schemas.CallsI
 	})
 	x.Elapsed = time.Since(start)
 	if ctx.Err() != nil {
-		return nil, "", fmt.Errorf("case %s: %w", k.ID, context.Cause(ctx))
+		return x, nil, fmt.Errorf("case %s: %w", k.ID, context.Cause(ctx))
 	}
 	finding, err := e.noAnswer(k, x, err)
 	if err != nil || finding != nil {
-		return deref(finding), "", err
+		return x, deref(finding), err
 	}
 	if call.Cancelled {
 		x.Cancelled = e.sawCancel(ctx, before)
 	}
-	if !in.Together {
+	if !together {
 		x.Received = e.backend.Journal().Entries(mockbackend.Filter{After: before})
 		x.Requests = len(x.Received)
 	}
-	inst.marks = append(inst.marks, *x)
-	for name, member := range call.Remember {
-		if value, ok := judge.Member(x.Answer.Envelope, member); ok {
-			inst.fill.values["saved."+name] = strings.Trim(string(value), `"`)
-		}
-	}
 	findings, err := judge.All(x)
-	return findings, string(x.Answer.Envelope), err
+	return x, findings, err
 }
 
 func deref(f *schemas.Finding) []schemas.Finding {

@@ -29,6 +29,7 @@ type fake struct {
 	features      []string
 	mapped        func(ctx context.Context, params schemas.MapParams) (target.Answer, error)
 	invoked       func(ctx context.Context, backend string, params schemas.InvokeParams) (target.Answer, error)
+	ran           func(ctx context.Context, params schemas.AgentRunParams) (outcome string, err error)
 
 	mu      sync.Mutex
 	backend string
@@ -60,6 +61,15 @@ func (f *fake) Map(ctx context.Context, params schemas.MapParams) (target.Answer
 
 func (f *fake) Invoke(ctx context.Context, params schemas.InvokeParams) (target.Answer, error) {
 	return f.invoked(ctx, f.backend, params)
+}
+
+func (f *fake) RunAgent(ctx context.Context, params schemas.AgentRunParams) (target.Answer, error) {
+	outcome, err := f.ran(ctx, params)
+	return target.Answer{Envelope: []byte(outcome)}, err
+}
+
+func (f *fake) EqualErrors(_ context.Context, params schemas.AgentEqualParams) (bool, error) {
+	return params.Errors[0].Message == params.Errors[1].Message, nil
 }
 
 // asked counts the responses that held a text.
@@ -113,6 +123,11 @@ func newEngine(t *testing.T, f *fake, options Options, cases ...string) (*Engine
 	for i, text := range cases {
 		files[fmt.Sprintf("%d.json", i)] = &fstest.MapFile{Data: []byte(text)}
 	}
+	return engineOver(t, f, options, files)
+}
+
+func engineOver(t *testing.T, f target.Target, options Options, files fstest.MapFS) (*Engine, *fixtures.Corpus) {
+	t.Helper()
 	corpus, err := fixtures.Load(files)
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +137,12 @@ func newEngine(t *testing.T, f *fake, options Options, cases ...string) (*Engine
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		if n := len(backend.Scopes()); n > 0 {
+			t.Errorf("%d scopes are left behind", n)
+		}
+		if n := len(backend.Stubs()); n > 0 {
+			t.Errorf("%d stubs are left behind", n)
+		}
 		if err := backend.Close(); err != nil {
 			t.Error(err)
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"example.com/touchstone/fixtures"
 	"example.com/touchstone/mockbackend"
 	"example.com/touchstone/schemas"
 	"example.com/touchstone/suite/target"
@@ -37,53 +36,6 @@ func members(settings schemas.ConfigureParams) (map[string]string, error) {
 		out[name] = string(value)
 	}
 	return out, nil
-}
-
-// lacks gives an operation of the sample API that a case calls in some way and
-// the target does not expose; "" where there is none.
-func (e *Engine) lacks(k fixtures.Case, way string) string {
-	if e.description.Operations == nil {
-		return ""
-	}
-	for _, name := range operationsOf(k, way) {
-		if slices.Contains(schemas.SampleOperations(), name) && !slices.Contains(e.description.Operations, name) {
-			return name
-		}
-	}
-	return ""
-}
-
-// operationsOf gives the operations that a case calls.
-func operationsOf(k fixtures.Case, way string) []string {
-	if way == schemas.FeatureInvoke && k.Kind == schemas.KindErrorMapping {
-		in, err := k.Facts()
-		if err == nil && len(in.KnownFields) > 0 {
-			return []string{"create_order"}
-		}
-		return []string{"get_order"}
-	}
-	if way != viaCalls {
-		return nil
-	}
-	in, err := callsInput(k.Input)
-	if err != nil {
-		return nil // reported where the case is run
-	}
-	var list []string
-	for _, raw := range in.Calls {
-		var call struct {
-			Invoke, Load struct{ Name string }
-			Tool         struct{ Arguments struct{ Name any } }
-		}
-		if json.Unmarshal(raw, &call) != nil {
-			continue
-		}
-		list = append(list, call.Invoke.Name, call.Load.Name)
-		if name, ok := call.Tool.Arguments.Name.(string); ok {
-			list = append(list, name)
-		}
-	}
-	return list
 }
 
 // preflightTimeout is how long the first call may take to reach the backend.

@@ -26,34 +26,14 @@ const (
 // RunAgents runs the cases about agents against every specimen, and gives the
 // outcomes in the specimens' order.
 func RunAgents(ctx context.Context, corpus *fixtures.Corpus, specimens []Specimen, done func(Outcome)) ([]Outcome, error) {
-	outcomes := make([]Outcome, len(specimens))
 	slots := &agentSlots{cases: make(chan struct{}, agentCases)}
-	next := make(chan int)
-	var workers sync.WaitGroup
-	var telling sync.Mutex
-	for range agentSpecimens {
-		workers.Go(func() {
-			for i := range next {
-				outcomes[i] = judgeAgent(ctx, corpus, specimens[i], slots)
-				if done != nil {
-					telling.Lock()
-					done(outcomes[i])
-					telling.Unlock()
-				}
-			}
-		})
+	order := make([]int, len(specimens))
+	for i := range order {
+		order[i] = i
 	}
-feeding:
-	for i := range specimens {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-			break feeding
-		}
-	}
-	close(next)
-	workers.Wait()
-	return outcomes, ctx.Err()
+	return sideBySide(ctx, specimens, agentSpecimens, order, done, func(one Specimen) Outcome {
+		return judgeAgent(ctx, corpus, one, slots)
+	})
 }
 
 // longestFirst gives the cases about agents, those that wait for a time first.

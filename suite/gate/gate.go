@@ -160,15 +160,23 @@ func Run(ctx context.Context, corpus *fixtures.Corpus, specimens []Specimen, don
 		return nil, err
 	}
 	defer backend.Close()
-	outcomes := make([]Outcome, len(specimens))
 	judged := newMemo()
+	return sideBySide(ctx, specimens, waiting*runtime.GOMAXPROCS(0), slowFirst(specimens), done, func(one Specimen) Outcome {
+		return judgeOne(ctx, corpus, backend, one, judged.judge)
+	})
+}
+
+// sideBySide judges some specimens at once, in an order, and gives the outcomes
+// in theirs.
+func sideBySide(ctx context.Context, specimens []Specimen, atOnce int, order []int, done func(Outcome), judge func(Specimen) Outcome) ([]Outcome, error) {
+	outcomes := make([]Outcome, len(specimens))
 	next := make(chan int)
 	var workers sync.WaitGroup
 	var telling sync.Mutex
-	for range waiting * runtime.GOMAXPROCS(0) {
+	for range atOnce {
 		workers.Go(func() {
 			for i := range next {
-				outcomes[i] = judgeOne(ctx, corpus, backend, specimens[i], judged.judge)
+				outcomes[i] = judge(specimens[i])
 				if done != nil {
 					telling.Lock()
 					done(outcomes[i])
@@ -178,7 +186,7 @@ func Run(ctx context.Context, corpus *fixtures.Corpus, specimens []Specimen, don
 		})
 	}
 feeding:
-	for _, i := range slowFirst(specimens) {
+	for _, i := range order {
 		select {
 		case next <- i:
 		case <-ctx.Done():
