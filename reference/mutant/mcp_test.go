@@ -3,7 +3,6 @@ package mutant
 import (
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,12 +18,8 @@ import (
 // TestMCPMutants: each mutant of the carrier fails exactly what it breaks, over
 // the cases that apply to an MCP server; the reference fails none.
 func TestMCPMutants(t *testing.T) {
-	broken := map[string]bool{}
 	all := append(MCP(), Mutant{ID: "mcp-reference", New: func() serve.Reference { return serve.Reference{} }})
 	for i, m := range all {
-		for _, id := range m.Breaks {
-			broken[id] = true
-		}
 		if sampled && i%4 != 0 {
 			continue
 		}
@@ -35,12 +30,6 @@ func TestMCPMutants(t *testing.T) {
 				t.Errorf("%s (-breaks +failed):\n%s", m.Doc, diff)
 			}
 		})
-	}
-	for _, r := range corpus(t).Requirements {
-		// CARRIER-04 and CARRIER-07 show without MCP, and have their mutants there.
-		if strings.HasPrefix(r.ID, "CARRIER-") && r.Level == schemas.Must && r.ID != "CARRIER-07" && !broken[r.ID] {
-			t.Errorf("no mutant of the carrier breaks %s", r.ID)
-		}
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 	// they mostly wait.
 	agentCases = 32
 	// agentSpecimens is how many specimens are under way at once.
-	agentSpecimens = 6
+	agentSpecimens = 9
 )
 
 // RunAgents runs the cases about agents against every specimen, and gives the

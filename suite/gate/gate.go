@@ -146,7 +146,7 @@ func several(list []string, most int) string {
 
 // waiting is how many specimens a processor judges side by side: those that wait
 // for deadlines leave it idle.
-const waiting = 3
+const waiting = 7
 
 // Run runs the corpus against every specimen, several specimens side by side,
 // and gives the outcomes in the specimens' order. Done, if not nil, is told
