@@ -11,6 +11,7 @@ import (
 
 	"example.com/touchstone/fixtures"
 	"example.com/touchstone/schemas"
+	"example.com/touchstone/suite/report"
 )
 
 func listCommand() *cobra.Command {
@@ -38,7 +39,7 @@ func listCommand() *cobra.Command {
 				return table.Flush()
 			}
 			for _, r := range corpus.Requirements {
-				fmt.Fprintf(table, "%s\t%s\t%s\t%d cases\t%s\n", r.ID, r.Level, r.Profile, len(corpus.Serving(r.ID)), firstSentence(r.Rule))
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Level, r.Profile, report.Count(len(corpus.Serving(r.ID)), "case"), firstSentence(r.Rule))
 			}
 			return table.Flush()
 		},
@@ -112,7 +113,7 @@ func explainRequirement(corpus *fixtures.Corpus, r schemas.Requirement) {
 	}
 	fmt.Printf("\nFrom: %s\n", r.Source)
 	cases := corpus.Serving(r.ID)
-	fmt.Printf("\n%d cases:\n", len(cases))
+	fmt.Printf("\n%s:\n", report.Count(len(cases), "case"))
 	for i, k := range cases {
 		if i == shownCases {
 			fmt.Printf("  and %d more: %s certify --requirement %s runs them\n", len(cases)-i, self(), r.ID)
@@ -188,7 +189,7 @@ func checkFixturesCommand() *cobra.Command {
 			if own := corpus.OwnUncovered(); len(own) > 0 {
 				return fmt.Errorf("%s: requirements without a case: %v", args[0], own)
 			}
-			fmt.Printf("%s: %d cases, all valid\n", args[0], len(corpus.Cases))
+			fmt.Printf("%s: %s, all valid\n", args[0], report.Count(len(corpus.Cases), "case"))
 			return nil
 		},
 	}

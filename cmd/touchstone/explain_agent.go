@@ -10,6 +10,7 @@ import (
 
 	"example.com/touchstone/fixtures"
 	"example.com/touchstone/schemas"
+	"example.com/touchstone/suite/report"
 )
 
 // tellAgentCase tells a case about agents as what happens, one line for each turn
@@ -115,7 +116,7 @@ func tellObject(w io.Writer, what string, d schemas.AgentDefinition) {
 func tellRun(w io.Writer, n int, run schemas.AgentRun) {
 	fmt.Fprintf(w, "  %d. ", n)
 	if run.Start != nil {
-		fmt.Fprintf(w, "Meanwhile, when the model %s has had %s, a", run.Start.Model, count(run.Start.Requests, "request"))
+		fmt.Fprintf(w, "Meanwhile, when the model %s has had %s, a", run.Start.Model, report.Count(run.Start.Requests, "request"))
 	} else {
 		fmt.Fprint(w, "A")
 	}
@@ -147,7 +148,7 @@ func tellRun(w io.Writer, n int, run schemas.AgentRun) {
 
 func tellClaim(c schemas.ModelClaim) string {
 	if c.Requests != nil {
-		return fmt.Sprintf("the model %s was asked %s", c.Model, count(*c.Requests, "time"))
+		return fmt.Sprintf("the model %s was asked %s", c.Model, report.Count(*c.Requests, "time"))
 	}
 	text := fmt.Sprintf("request %d to the model %s", c.Request, c.Model)
 	if c.ToolResult != "" {
@@ -175,11 +176,4 @@ func tellClaim(c schemas.ModelClaim) string {
 func compactJSON(v any) string {
 	out, _ := json.Marshal(v)
 	return string(out)
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -160,7 +160,7 @@ func TestBrokenFixtures(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "bad.json")); err != nil {
 		t.Fatal(err)
 	}
-	touchstone(t, "check-fixtures", dir).want(t, 0, "1 cases, all valid")
+	touchstone(t, "check-fixtures", dir).want(t, 0, "1 case, all valid")
 	// The one case left is wrong: its message is none that the reference gives.
 	r := touchstone(t, "certify", "--fixtures", dir, "--junit", filepath.Join(dir, "junit.xml"))
 	r.want(t, 1, "NOT CERTIFIED", `-  "message": "m"`, `+  "message": "No resource matched`, "certify --fixtures "+dir+" --case good")

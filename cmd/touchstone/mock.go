@@ -239,7 +239,7 @@ func (f mockFlags) announce(ctx context.Context, server *mockbackend.Server, stu
 	}
 	fmt.Printf("mock backend on %s", server.URL())
 	if len(f.stubs) > 0 {
-		fmt.Printf(", with %s of %s", plural(stubs, "stub"), plural(len(f.stubs), "file"))
+		fmt.Printf(", with %s of %s", report.Count(stubs, "stub"), report.Count(len(f.stubs), "file"))
 	}
 	fmt.Print("\n\n")
 	var admin string
@@ -267,13 +267,6 @@ func localURL(url string) string {
 	return url
 }
 
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // printReload tells how reading the files of stubs again went.
 func printReload(to io.Writer) func(int, error) {
 	return func(stubs int, err error) {
@@ -281,6 +274,6 @@ func printReload(to io.Writer) func(int, error) {
 			fmt.Fprintf(to, "The stubs stay as they were; the files cannot be used:\n%v\n", err)
 			return
 		}
-		fmt.Fprintf(to, "The files were read again: %s.\n", plural(stubs, "stub"))
+		fmt.Fprintf(to, "The files were read again: %s.\n", report.Count(stubs, "stub"))
 	}
 }

@@ -82,7 +82,7 @@ Ctrl-C ends it.
 			err := errors.Join(ending(ctx, server.Shutdown), save())
 			if err == nil {
 				fmt.Printf("%s from %s in %s. To replay them:\n  %s mock --stubs %s\n",
-					plural(len(recorder.Stubs()), "stub"), plural(int(exchanges.Load()), "request"), f.out, self(), quoteArg(f.out))
+					report.Count(len(recorder.Stubs()), "stub"), report.Count(int(exchanges.Load()), "request"), f.out, self(), quoteArg(f.out))
 			}
 			return err
 		}

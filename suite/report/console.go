@@ -59,7 +59,7 @@ func (c Console) failures(w io.Writer, cert schemas.Certificate, status schemas.
 	if status == schemas.Fail {
 		c.fixFirst(w, byRequirement, total)
 	}
-	fmt.Fprintf(w, "%s: %d of %d cases, under %d requirements\n\n", title, total, len(cert.Cases), len(order))
+	fmt.Fprintf(w, "%s: %d of %s, under %s\n\n", title, total, Count(len(cert.Cases), "case"), Count(len(order), "requirement"))
 	slices.SortFunc(order, func(a, b string) int { return cmp.Compare(c.rank(a), c.rank(b)) })
 	for _, id := range order {
 		if r, ok := c.Corpus.Requirement(id); ok {
@@ -131,7 +131,7 @@ func notApplicable(w io.Writer, cert schemas.Certificate) {
 	}
 	fmt.Fprintln(w, "NOT APPLICABLE")
 	for _, reason := range order {
-		fmt.Fprintf(w, "  %d cases: %s\n", reasons[reason], reason)
+		fmt.Fprintf(w, "  %s: %s\n", Count(reasons[reason], "case"), reason)
 	}
 	fmt.Fprintln(w)
 }
@@ -202,8 +202,8 @@ func Verdict(w io.Writer, cert schemas.Certificate) {
 			ways[run.Via]++
 		}
 	}
-	fmt.Fprintf(w, "%d cases: %d passed, %d failed, %d warned, %d observed, %d not applicable, %d not run\n",
-		len(cert.Cases), counts[schemas.Pass], counts[schemas.Fail], counts[schemas.Warn], counts[schemas.Informed], counts[schemas.NotApplicable], counts[schemas.NotRun])
+	fmt.Fprintf(w, "%s: %d passed, %d failed, %d warned, %d observed, %d not applicable, %d not run\n",
+		Count(len(cert.Cases), "case"), counts[schemas.Pass], counts[schemas.Fail], counts[schemas.Warn], counts[schemas.Informed], counts[schemas.NotApplicable], counts[schemas.NotRun])
 	var runs []string
 	for _, way := range []string{"map", "refuse", "invoke", "compose", "calls", "agent", "agent-streaming"} {
 		if ways[way] > 0 {
@@ -222,4 +222,12 @@ func Verdict(w io.Writer, cert schemas.Certificate) {
 		partial = " (partial)"
 	}
 	fmt.Fprintf(w, "%s%s: %s: %s\n", strings.ToUpper(cert.Verdict.Status), partial, name, cert.Verdict.Reason)
+}
+
+// Count writes a number of things, the thing in the singular where it is one.
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -33,7 +33,7 @@ func TestFixFirst(t *testing.T) {
 		{"one cause", append(failed("CARRIER-01", 20), failed("SDK-01", 3)...),
 			"FIX FIRST: CARRIER-01, which 20 of 23 failures come from. One text content block holds the envelope as JSON, on success and on failure alike. Seen: two blocks\n"},
 		{"two causes", append(failed("CARRIER-01", 20), failed("SDK-01", 20)...), "FAILED: 40 of 40 cases, under 2 requirements\n"},
-		{"few failures", failed("CARRIER-01", 3), "FAILED: 3 of 3 cases, under 1 requirements\n"},
+		{"few failures", failed("CARRIER-01", 3), "FAILED: 3 of 3 cases, under 1 requirement\n"},
 	} {
 		var out bytes.Buffer
 		Console{Corpus: corpus, Command: "touchstone certify"}.Write(&out, schemas.Certificate{Cases: tc.cases})
