@@ -39,11 +39,11 @@ func DecodeStub(data []byte) (schemas.Stub, error) {
 		// is deeper in the document.
 		deepest := violations[0]
 		for _, v := range violations[1:] {
-			if len(v.Pointer) > len(deepest.Pointer) {
+			if len(v.Place()) > len(deepest.Place()) {
 				deepest = v
 			}
 		}
-		return s, invalid(deepest.Pointer, "%s (got %s)", deepest.Rule, jsonText(deepest.Value))
+		return s, invalid(deepest.Place(), "%s (got %s)", deepest.Rule, jsonText(deepest.Value))
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
 		return s, invalid("", "%w", err)

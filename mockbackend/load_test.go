@@ -82,14 +82,14 @@ func TestReadStubsSaysWhatIsWrongAndWhere(t *testing.T) {
 		want      []string // each a line of the error
 	}{
 		{"a.json", "{\n \"match\": {},\n \"respond\": {\n  \"status\": 99\n }\n}", []string{"a.json:4: /respond/status: "}},
-		{"a.json", "[\n{\"match\": {}, \"respond\": {}},\n{\"match\": {},\n\"respnd\": {}}\n]", []string{"a.json:3: /1: "}},
+		{"a.json", "[\n{\"match\": {}, \"respond\": {}},\n{\"match\": {},\n\"respnd\": {}}\n]", []string{"a.json:4: /1/respnd: Additional property respnd is not allowed"}},
 		{"a.json", "{\n\n\"match\": }", []string{"a.json:3: not JSON: invalid character '}'"}},
 		{"a.json", "{\"stubs\": [\n{\"match\": 1, \"respond\": {}},\n{\"match\": {\"path\": 7}, \"respond\": {}}]}", []string{"a.json:2: /stubs/0/match: ", "a.json:3: /stubs/1/match/path: "}},
 		{"a.json", "{\"stubs\": [],\n\"more\": 1}", []string{"a.json:2: /more: stands beside stubs"}},
 		{"a.json", "{\"stubs\": {}}", []string{"a.json:1: /stubs: is not a list"}},
 		{"a.json", "7", []string{"a.json:1: holds neither a stub"}},
 		{"a.yaml", "- match: {}\n  respond:\n    headers:\n      X-Count: 3\n", []string{"a.yaml:4: /0/respond/headers/X-Count: "}},
-		{"a.yaml", "stubs:\n  - match: {}\n    respond: {}\n  - match: {}\n    respond: {}\n    pririty: 1\n", []string{"a.yaml:4: /stubs/1: Additional property pririty is not allowed"}},
+		{"a.yaml", "stubs:\n  - match: {}\n    respond: {}\n  - match: {}\n    respond: {}\n    pririty: 1\n", []string{"a.yaml:6: /stubs/1/pririty: Additional property pririty is not allowed"}},
 		{"a.yaml", "match: {}\nmatch: {}\n", []string{`a.yaml:2: /match: "match" stands here a second time, first on line 1`}},
 		{"a.yaml", "match: [\n", []string{"a.yaml:1: yaml: line 1: did not find"}},
 		{"a.yaml", "", []string{"a.yaml:1: the file is empty"}},
@@ -299,7 +299,7 @@ func TestWatchFiles(t *testing.T) {
 	if r := change("{match: {path: /a}, respond: {text: two}}"); r.err != nil || r.stubs != 1 || get() != "two" {
 		t.Errorf("%+v, answers %s", r, get())
 	}
-	if r := change("{match: {path: /a}, respond: {txt: three}}"); r.err == nil || !strings.Contains(r.err.Error(), "a.yaml:1: /respond: ") || get() != "two" {
+	if r := change("{match: {path: /a}, respond: {txt: three}}"); r.err == nil || !strings.Contains(r.err.Error(), "a.yaml:1: /respond/txt: ") || get() != "two" {
 		t.Errorf("a broken file: %+v, answers %s", r, get())
 	}
 	if r := change("[{match: {path: /a}, respond: {text: four}}, {match: {}, respond: {}}]"); r.err != nil || r.stubs != 2 || get() != "four" {

@@ -74,6 +74,18 @@ type Violation struct {
 	Value any
 }
 
+// Place is the JSON Pointer of what is to be changed: of a member that is not
+// allowed, the member's own.
+func (v Violation) Place() string {
+	if v.Keyword != "additional_property_not_allowed" {
+		return v.Pointer
+	}
+	return v.Pointer + "/" + tokenEscaper.Replace(v.Property)
+}
+
+// tokenEscaper escapes one reference token of a JSON Pointer.
+var tokenEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
 // String gives the pointer, the rule and the value, in one line.
 func (v Violation) String() string {
 	at := v.Pointer
@@ -252,7 +264,7 @@ func pointer(c *gojsonschema.JsonContext) string {
 	var out strings.Builder
 	for _, p := range parts {
 		out.WriteByte('/')
-		out.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(p))
+		out.WriteString(tokenEscaper.Replace(p))
 	}
 	return out.String()
 }
