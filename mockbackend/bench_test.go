@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"example.com/touchstone/mockbackend"
@@ -63,5 +64,36 @@ func BenchmarkCase(b *testing.B) {
 			b.Fatal("not in the journal")
 		}
 		srv.Remove(id)
+	}
+}
+
+// BenchmarkSamePath is what a request costs when its stub is told from others on
+// the same path by the query or the body: they are asked one by one.
+func BenchmarkSamePath(b *testing.B) {
+	for _, n := range []int{100, 10_000} {
+		srv := mockbackend.New(mockbackend.Options{StubsOnly: true})
+		for i := range n {
+			for _, text := range []string{
+				`{"match":{"path":"/query","query":{"id":"%d"}},"respond":{}}`,
+				`{"match":{"path":"/body","body":{"subset":{"id":%d}}},"respond":{}}`,
+			} {
+				if _, err := srv.Add(mustStub(b, fmt.Sprintf(text, i))); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		b.Run(fmt.Sprintf("query/stubs=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				srv.ServeHTTP(discard{http.Header{}}, httptest.NewRequest("GET", "/query?id=50", nil))
+			}
+		})
+		b.Run(fmt.Sprintf("body/stubs=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				srv.ServeHTTP(discard{http.Header{}}, httptest.NewRequest("POST", "/body", strings.NewReader(`{"id":50}`)))
+			}
+		})
+		if err := srv.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

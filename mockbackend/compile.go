@@ -201,23 +201,32 @@ func (s *stub) names() []string {
 	return names
 }
 
-// rejects gives the reason why the stub does not take the request, or "". The
-// path has been compared before.
-func (s *stub) rejects(q *request, scenarios *scenarios) string {
+// rejects gives the reason why the stub does not take the request, or "", as a
+// condition does. The path has been compared before.
+func (s *stub) rejects(q *request, scenarios *scenarios, tell bool) string {
 	if want := s.Match.Method; want != "" && want != q.Method {
+		if !tell {
+			return unmet
+		}
 		return fmt.Sprintf("method is %s, not %s", q.Method, want)
 	}
 	for _, cond := range s.conds {
-		if why := cond(q); why != "" {
+		if why := cond(q, tell); why != "" {
 			return why
 		}
 	}
 	if s.Scenario != nil && s.Scenario.State != "" {
 		if state := scenarios.state(s.Scenario.Name); state != s.Scenario.State {
+			if !tell {
+				return unmet
+			}
 			return fmt.Sprintf("scenario %s is in state %q, not %q", s.Scenario.Name, state, s.Scenario.State)
 		}
 	}
 	if s.spent() {
+		if !tell {
+			return unmet
+		}
 		return fmt.Sprintf("has answered its %d requests", s.served.Load())
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/theory/jsonpath"
@@ -18,8 +19,12 @@ import (
 )
 
 // A condition is one thing a stub asks of a request besides its path: it gives
-// "" when the request meets it, else the reason why not, in words.
-type condition func(*request) string
+// "" when the request meets it, else the reason why not, in words if they are
+// wanted. Most are not: of many stubs on a path, all but one do not match.
+type condition func(q *request, tell bool) string
+
+// unmet is a reason that nobody wants to know.
+const unmet = "does not match"
 
 // compileMatch turns a match into its conditions, the method left out.
 func compileMatch(m schemas.StubMatch) ([]condition, error) {
@@ -45,16 +50,17 @@ func compileMatch(m schemas.StubMatch) ([]condition, error) {
 			if err != nil {
 				return nil, invalid(p.pointer+"/"+pointerEscaper.Replace(name), "%w", err)
 			}
-			conds = append(conds, func(q *request) string {
-				if why := check(p.values(q, name)); why != "" {
-					return fmt.Sprintf("%s %s %s", p.what, name, why)
+			conds = append(conds, func(q *request, tell bool) string {
+				why := check(p.values(q, name), tell)
+				if why != "" && tell {
+					why = fmt.Sprintf("%s %s %s", p.what, name, why)
 				}
-				return ""
+				return why
 			})
 		}
 	}
 	if m.ContentType != "" {
-		conds = append(conds, func(q *request) string {
+		conds = append(conds, func(q *request, _ bool) string {
 			got, _, _ := mime.ParseMediaType(q.Header.Get("Content-Type"))
 			if !strings.EqualFold(got, m.ContentType) {
 				return fmt.Sprintf("content type is %q, not %q", got, m.ContentType)
@@ -81,7 +87,7 @@ func headerValues(q *request, name string) []string {
 }
 
 // compileText gives a check of a list of values, which answers like a condition.
-func compileText(t schemas.StubText) (func([]string) string, error) {
+func compileText(t schemas.StubText) (func(values []string, tell bool) string, error) {
 	var expr *regexp.Regexp
 	given := 0
 	for _, is := range []bool{t.Equals != nil, t.Contains != "", t.Matches != "", t.Absent != nil} {
@@ -98,28 +104,33 @@ func compileText(t schemas.StubText) (func([]string) string, error) {
 			return nil, fmt.Errorf("matches is not a regular expression: %w", err)
 		}
 	}
-	return func(values []string) string {
+	meets := func(values []string) bool {
 		switch {
 		case t.Absent != nil:
-			if *t.Absent != (len(values) == 0) {
-				return fmt.Sprintf("should be absent: %t", *t.Absent)
-			}
+			return *t.Absent == (len(values) == 0)
+		case t.Equals != nil && len(values) > 0:
+			return slices.Equal(values, t.Equals)
+		case expr != nil:
+			return slices.ContainsFunc(values, expr.MatchString)
+		}
+		return slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, t.Contains) })
+	}
+	return func(values []string, tell bool) string {
+		switch {
+		case meets(values):
+			return ""
+		case !tell:
+			return unmet
+		case t.Absent != nil:
+			return fmt.Sprintf("should be absent: %t", *t.Absent)
 		case len(values) == 0:
 			return "is absent"
 		case t.Equals != nil:
-			if !slices.Equal(values, t.Equals) {
-				return fmt.Sprintf("is %s, not %s", quoteAll(values), quoteAll(t.Equals))
-			}
+			return fmt.Sprintf("is %s, not %s", quoteAll(values), quoteAll(t.Equals))
 		case expr != nil:
-			if !slices.ContainsFunc(values, expr.MatchString) {
-				return fmt.Sprintf("is %s, which does not match %s", quoteAll(values), expr)
-			}
-		default:
-			if !slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, t.Contains) }) {
-				return fmt.Sprintf("is %s, which does not contain %q", quoteAll(values), t.Contains)
-			}
+			return fmt.Sprintf("is %s, which does not match %s", quoteAll(values), expr)
 		}
-		return ""
+		return fmt.Sprintf("is %s, which does not contain %q", quoteAll(values), t.Contains)
 	}, nil
 }
 
@@ -136,13 +147,16 @@ func quoteAll(values []string) string {
 
 func compileBody(b schemas.StubBodyMatch) ([]condition, error) {
 	var conds []condition
-	onJSON := func(check func(any) string) {
-		conds = append(conds, func(q *request) string {
+	onJSON := func(check func(body any, tell bool) string) {
+		conds = append(conds, func(q *request, tell bool) string {
 			v, err := q.bodyJSON()
-			if err != nil {
-				return fmt.Sprintf("body is not usable as JSON: %v", err)
+			switch {
+			case err == nil:
+				return check(v, tell)
+			case !tell:
+				return unmet
 			}
-			return check(v)
+			return fmt.Sprintf("body is not usable as JSON: %v", err)
 		})
 	}
 	if b.Equals != nil {
@@ -150,14 +164,14 @@ func compileBody(b schemas.StubBodyMatch) ([]condition, error) {
 		if err != nil {
 			return nil, invalid("/match/body/equals", "is not JSON: %w", err)
 		}
-		onJSON(func(got any) string { return differs("", want, got, false) })
+		onJSON(func(got any, tell bool) string { return comparison{tell: tell}.differs("", want, got) })
 	}
 	if b.Subset != nil {
 		want, err := decodeJSON(b.Subset)
 		if err != nil {
 			return nil, invalid("/match/body/subset", "is not JSON: %w", err)
 		}
-		onJSON(func(got any) string { return differs("", want, got, true) })
+		onJSON(func(got any, tell bool) string { return comparison{subset: true, tell: tell}.differs("", want, got) })
 	}
 	for _, query := range slices.Sorted(maps.Keys(b.JSONPath)) {
 		at := "/match/body/jsonPath/" + pointerEscaper.Replace(query)
@@ -169,11 +183,14 @@ func compileBody(b schemas.StubBodyMatch) ([]condition, error) {
 		if err != nil {
 			return nil, invalid(at, "is not JSON: %w", err)
 		}
-		onJSON(func(got any) string {
+		onJSON(func(got any, tell bool) string {
 			for _, node := range path.Select(got) {
-				if differs("", want, node, false) == "" {
+				if sameJSON(want, node) {
 					return ""
 				}
+			}
+			if !tell {
+				return unmet
 			}
 			return fmt.Sprintf("body has no %s equal to %s", query, jsonText(want))
 		})
@@ -183,15 +200,16 @@ func compileBody(b schemas.StubBodyMatch) ([]condition, error) {
 		if err != nil {
 			return nil, invalid("/match/body/text", "%w", err)
 		}
-		conds = append(conds, func(q *request) string {
+		conds = append(conds, func(q *request, tell bool) string {
 			var values []string
 			if q.bodyBytes > 0 {
 				values = []string{string(q.body)}
 			}
-			if why := check(values); why != "" {
-				return "body " + why
+			why := check(values, tell)
+			if why != "" && tell {
+				why = "body " + why
 			}
-			return ""
+			return why
 		})
 	}
 	if len(conds) == 0 {
@@ -200,39 +218,35 @@ func compileBody(b schemas.StubBodyMatch) ([]condition, error) {
 	return conds, nil
 }
 
-// differs compares two decoded JSON values and says where they part, or "".
-// Numbers are compared by value. With subset, objects may have more members
-// than wanted.
-func differs(at string, want, got any, subset bool) string {
+// A comparison is of two decoded JSON values; numbers are compared by value.
+type comparison struct {
+	// subset lets objects have more members than wanted.
+	subset bool
+	tell   bool
+}
+
+// sameJSON tells whether two decoded JSON values are equal.
+func sameJSON(a, b any) bool { return comparison{}.differs("", a, b) == "" }
+
+// differs says where two values part, or "". at is their JSON Pointer.
+func (c comparison) differs(at string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
 		object, ok := got.(map[string]any)
 		if !ok {
 			break
 		}
-		for _, name := range slices.Sorted(maps.Keys(want)) {
-			value, ok := object[name]
-			if !ok {
-				return fmt.Sprintf("body has no %s/%s", at, pointerEscaper.Replace(name))
-			}
-			if why := differs(at+"/"+pointerEscaper.Replace(name), want[name], value, subset); why != "" {
-				return why
-			}
-		}
-		if !subset && len(object) > len(want) {
-			return fmt.Sprintf("body has more members at %q than the stub", at)
-		}
-		return ""
+		return c.membersDiffer(at, want, object)
 	case []any:
 		list, ok := got.([]any)
 		if !ok {
 			break
 		}
 		if len(list) != len(want) {
-			return fmt.Sprintf("body has %d elements at %q, not %d", len(list), at, len(want))
+			return c.say("body has %d elements at %q, not %d", len(list), at, len(want))
 		}
 		for i := range want {
-			if why := differs(fmt.Sprintf("%s/%d", at, i), want[i], list[i], subset); why != "" {
+			if why := c.differs(c.below(at, strconv.Itoa(i)), want[i], list[i]); why != "" {
 				return why
 			}
 		}
@@ -246,12 +260,52 @@ func differs(at string, want, got any, subset bool) string {
 			return ""
 		}
 	}
+	if !c.tell {
+		return unmet
+	}
 	return fmt.Sprintf("body at %q is %s, not %s", at, jsonText(got), jsonText(want))
 }
 
+func (c comparison) membersDiffer(at string, want, got map[string]any) string {
+	names := maps.Keys(want)
+	if c.tell { // the same reason each time
+		names = slices.Values(slices.Sorted(names))
+	}
+	for name := range names {
+		value, ok := got[name]
+		if !ok {
+			return c.say("body has no %s", c.below(at, name))
+		}
+		if why := c.differs(c.below(at, name), want[name], value); why != "" {
+			return why
+		}
+	}
+	if !c.subset && len(got) > len(want) {
+		return c.say("body has more members at %q than the stub", at)
+	}
+	return ""
+}
+
+func (c comparison) below(at, name string) string {
+	if !c.tell {
+		return at
+	}
+	return at + "/" + pointerEscaper.Replace(name)
+}
+
+func (c comparison) say(format string, args ...any) string {
+	if !c.tell {
+		return unmet
+	}
+	return fmt.Sprintf(format, args...)
+}
+
 func sameNumber(a, b json.Number) bool {
-	if a == b {
+	switch {
+	case a == b:
 		return true
+	case isNatural(a) && isNatural(b): // written in one way only
+		return false
 	}
 	// A huge exponent would make an exact comparison as huge.
 	if len(a) > 400 || len(b) > 400 || strings.ContainsAny(string(a+b), "eE") {
@@ -262,6 +316,10 @@ func sameNumber(a, b json.Number) bool {
 	x, okX := new(big.Rat).SetString(string(a))
 	y, okY := new(big.Rat).SetString(string(b))
 	return okX && okY && x.Cmp(y) == 0
+}
+
+func isNatural(n json.Number) bool {
+	return !strings.ContainsFunc(string(n), func(r rune) bool { return r < '0' || r > '9' })
 }
 
 func jsonText(v any) string {

@@ -63,7 +63,17 @@ func TestMatching(t *testing.T) {
 			if tt.method == "" {
 				tt.method = "GET"
 			}
-			got := call(t, newClient(t), tt.method, srv.URL()+tt.uri, tt.body, tt.headers...)
+			client := newClient(t)
+			got := call(t, client, tt.method, srv.URL()+tt.uri, tt.body, tt.headers...)
+			defer func() {
+				// Behind as many as a miss tells of, no reason is put in words.
+				for range 3 {
+					add(t, srv, `{"match":{"method":"TRACE"},"priority":1,"respond":{}}`)
+				}
+				if behind := call(t, client, tt.method, srv.URL()+tt.uri, tt.body, tt.headers...); behind.status != got.status {
+					t.Errorf("behind others it is answered with %d", behind.status)
+				}
+			}()
 			if tt.reason == "" {
 				if got.body != hit {
 					t.Fatalf("no match: %s", got.body)

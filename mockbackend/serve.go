@@ -24,7 +24,8 @@ func (s *Server) decide(q *request) decision {
 	var d decision
 	var buf [8]*stub
 	for _, c := range q.scope.index.candidates(q.path, buf[:0]) {
-		why := c.rejects(q, &q.scope.scenarios)
+		// Only the first are told of, should none match.
+		why := c.rejects(q, &q.scope.scenarios, len(d.near) < maxNear)
 		if why == "" {
 			reply, count := q.scope.claim(c)
 			if reply != nil {
