@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/touchstone/mockbackend"
+	"example.com/touchstone/schemas"
 )
 
 // A shop is a real backend to record.
@@ -94,10 +95,12 @@ func record(t testing.TB, backend string, opts mockbackend.RecorderOptions) (rec
 			}
 		}
 	}
-	// A transport of its own, whose connections end with the test.
-	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
-	opts.Transport = transport
+	if opts.Transport == nil {
+		// One of its own, whose connections end with the test.
+		transport := &http.Transport{}
+		t.Cleanup(transport.CloseIdleConnections)
+		opts.Transport = transport
+	}
 	rec, err := mockbackend.NewRecorder(backend, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -371,4 +374,22 @@ func ExampleNewRecorder() {
 	//       json:
 	//         id: 7
 	//         access_token: REDACTED
+}
+
+// unread is a backend that answers without a look at the request's body.
+type unread struct{}
+
+func (unread) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, r.Body.Close()
+}
+
+// A stub matches by the body of its request, whether the backend read it or not.
+func TestRecordingOfAnUnreadBody(t *testing.T) {
+	rec, proxy, recorded := record(t, "http://127.0.0.1:1", mockbackend.RecorderOptions{Transport: unread{}})
+	call(t, newClient(t), "PUT", proxy.URL+"/orders/1", `{"q": 1}`)
+	recorded(1)
+	want := schemas.StubMatch{Method: "PUT", Path: "/orders/1", Body: &schemas.StubBodyMatch{Equals: json.RawMessage(`{"q": 1}`)}}
+	if diff := cmp.Diff(want, rec.Stubs()[0].Match); diff != "" {
+		t.Errorf("match (-want +got):\n%s", diff)
+	}
 }

@@ -295,7 +295,7 @@ func (e *Engine) oneCall(ctx context.Context, k fixtures.Case, together bool, in
 		x.Received = e.backend.Journal().Entries(mockbackend.Filter{After: before})
 		x.Requests = len(x.Received)
 	}
-	findings, err := judge.All(x)
+	findings, err := e.options.Judge(x)
 	return x, findings, err
 }
 

@@ -271,16 +271,23 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestOtherJudge: an engine judges with what it is given.
+// TestOtherJudge: an engine judges with what it is given, calls too.
 func TestOtherJudge(t *testing.T) {
 	judged := 0
 	options := Options{Judge: func(x *judge.Exchange) ([]schemas.Finding, error) {
 		judged++
 		return judge.All(x)
 	}}
-	e, corpus := newEngine(t, forwarding(func(string) bool { return true }), options, plainCase)
-	run(t, e, corpus, "plain")
-	if judged != 1 {
-		t.Errorf("the judge was asked %d times, want once", judged)
+	f := forwarding(func(string) bool { return true })
+	f.invoked = func(context.Context, string, schemas.InvokeParams) (target.Answer, error) {
+		return answered(`{"status":200,"body":{}}`)
+	}
+	options.WithoutInvoke = true
+	e, corpus := newEngine(t, f, options, plainCase, `{"kind":"calls","id":"one","description":"d","requirements":["SDK-01"],
+		"input":{"calls":[{"invoke":{"name":"get_order","arguments":{}},"expected":{"status":200,"body":{}}}]}}`)
+	for i, id := range []string{"plain", "one"} {
+		if run(t, e, corpus, id); judged != i+1 {
+			t.Errorf("after %s the judge was asked %d times, want %d", id, judged, i+1)
+		}
 	}
 }
