@@ -3,8 +3,11 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"sync"
 	"time"
@@ -22,10 +25,8 @@ type child struct {
 	lifetime context.Context
 
 	mu      sync.Mutex
-	cmd     *exec.Cmd
-	out     *head
+	pipes   *pipes // of the last attempt; nil before it
 	log     *execdriver.Log
-	exited  chan struct{}
 	closing bool
 }
 
@@ -40,18 +41,24 @@ func (c *child) transport() (mcp.Transport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a pipe: %w", err)
 	}
-	stdout, err := cmd.StdoutPipe()
+	// A file, and not the pipe of os/exec: that is closed as soon as the child is
+	// reaped, with its last words unread.
+	stdout, childs, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("making a pipe: %w", err)
 	}
-	if err := cmd.Start(); err != nil {
+	cmd.Stdout = childs
+	err = cmd.Start()
+	childs.Close() // the child has its own
+	if err != nil {
+		stdout.Close()
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cmd, c.log, c.exited, c.out = cmd, log, make(chan struct{}), &head{}
-	p := &pipes{child: c, cmd: cmd, in: stdin, out: stdout, head: c.out, exited: c.exited}
+	p := &pipes{cmd: cmd, in: stdin, out: stdout, grace: c.opts.Grace, exited: make(chan struct{})}
 	p.unwatch = context.AfterFunc(c.lifetime, func() { execdriver.Kill(cmd) })
+	c.pipes, c.log = p, log
 	return tappedTransport{&mcp.IOTransport{Reader: p, Writer: p, MaxLineLength: maxMessage}}, nil
 }
 
@@ -60,28 +67,34 @@ const maxMessage = 32 << 20
 
 func (c *child) explain(doing string, err error) error {
 	c.mu.Lock()
-	cmd, out, log := c.cmd, c.out, c.log
+	pipes, log := c.pipes, c.log
 	c.mu.Unlock()
 	fault := &target.ProtocolError{Method: doing}
 	rpc, refused := refusal(err)
+	late := errors.Is(err, context.DeadlineExceeded)
+	_, misread := errors.AsType[*json.UnmarshalTypeError](err)
+	if pipes != nil && !refused && !late && !misread {
+		// The connection is broken: how it ended tells why, and what it last said.
+		_ = pipes.Close()
+		c.wait()
+	}
 	switch {
-	case cmd == nil:
+	case pipes == nil:
 		fault.Fault, fault.Method, fault.Detail = target.Unreachable, "", fmt.Sprintf("starting %s: %v", c.command, err)
 		return fault
 	case refused:
 		fault.Fault, fault.Detail = target.RefusedMCP, rpc
-	case out.foreign():
+	case pipes.head.foreign():
 		fault.Fault = target.NotMCP
 		fault.Detail = "its standard output holds something else than JSON-RPC messages; a log belongs on standard error"
-		fault.Received = target.Excerpt(out.bytes())
-	case errors.Is(err, context.DeadlineExceeded):
+		fault.Received = target.Excerpt(pipes.head.bytes())
+	case misread:
+		fault.Fault, fault.Detail = target.NotMCP, fmt.Sprintf("its answer is not what MCP defines: %v", err)
+	case late:
 		fault.Fault, fault.Detail = target.NotMCP, fmt.Sprintf("it did not answer within %s", c.opts.ConnectTimeout)
 	default:
-		c.wait()
 		fault.Fault = target.Died
-		if cmd.ProcessState != nil {
-			fault.Detail = cmd.ProcessState.String()
-		}
+		fault.Detail = pipes.cmd.ProcessState.String()
 	}
 	fault.Stderr = log.String()
 	return fault
@@ -101,30 +114,30 @@ func (c *child) closed() bool {
 
 func (c *child) wait() {
 	c.mu.Lock()
-	exited := c.exited
+	pipes := c.pipes
 	c.mu.Unlock()
-	if exited != nil {
-		<-exited
+	if pipes != nil {
+		<-pipes.exited
 	}
 }
 
 // pipes are the ends of a child's standard input and output. Closing them ends
 // the child.
 type pipes struct {
-	child *child
-	cmd   *exec.Cmd
-	in    interface {
-		Write([]byte) (int, error)
-		Close() error
-	}
-	out     interface{ Read([]byte) (int, error) }
-	head    *head
-	exited  chan struct{}
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     io.ReadCloser
+	grace   time.Duration
+	reading sync.Mutex // held until what was read is in head
+	head    head
+	exited  chan struct{} // closed when it has ended and its output is read
 	unwatch func() bool
 	once    sync.Once
 }
 
 func (p *pipes) Read(b []byte) (int, error) {
+	p.reading.Lock()
+	defer p.reading.Unlock()
 	n, err := p.out.Read(b)
 	p.head.add(b[:n])
 	return n, err
@@ -136,13 +149,26 @@ func (p *pipes) Write(b []byte) (int, error) { return p.in.Write(b) }
 func (p *pipes) Close() error {
 	p.once.Do(func() {
 		p.in.Close()
-		kill := time.AfterFunc(p.child.opts.Grace, func() { execdriver.Kill(p.cmd) })
+		kill := time.AfterFunc(p.grace, func() { execdriver.Kill(p.cmd) })
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			_, _ = io.Copy(io.Discard, p) // into head
+		}()
 		go func() {
 			defer close(p.exited)
 			_ = p.cmd.Wait() // ProcessState says how it ended
 			kill.Stop()
 			p.unwatch()
 			execdriver.Kill(p.cmd) // what it started and left behind
+			// Its output ends with the last process that holds it. One that left the
+			// group can hold it for ever, and is not waited for.
+			select {
+			case <-read:
+			case <-time.After(p.grace):
+			}
+			p.out.Close()
+			<-read
 		}()
 	})
 	return nil

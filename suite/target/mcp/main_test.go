@@ -45,11 +45,16 @@ func serveChild(how, id string) error {
 		fmt.Println("listening on a port")
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
+	case "talks and ends":
+		fmt.Println("listening on a port")
+		return nil
 	case "is silent":
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
 	case "chats":
-		return chat(os.Stdin, os.Stdout)
+		return chat(os.Stdin, os.Stdout, fake{"invoke_tool": `"result":{"content":[{"type":"text","text":"{\"status\":200}"}],"isError":false}`})
+	case "lists wrongly":
+		return chat(os.Stdin, os.Stdout, fake{"tools/list": `"result":{"tools":7}`})
 	}
 	server, err := newServer(id, os.Getenv("TOUCHSTONE_BACKEND_URL"))
 	if err != nil {

@@ -74,8 +74,7 @@ func (f fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // chat serves MCP over lines, with more notifications than answers.
-func chat(in io.Reader, out io.Writer) error {
-	f := fake{"invoke_tool": `"result":{"content":[{"type":"text","text":"{\"status\":200}"}],"isError":false}`}
+func chat(in io.Reader, out io.Writer, f fake) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		fmt.Fprintln(out, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":{"at":1}}}`)
@@ -230,9 +229,11 @@ func TestFaults(t *testing.T) {
 			_, err := mcp.Start(t.Context(), "/no/such/server", mcp.Options{})
 			return err
 		}, []string{"the target could not be reached: starting /no/such/server"}},
-		"it dies":    {launched("dies", time.Minute), []string{"ended before it answered", "exit status 1", "the port is taken"}},
-		"it talks":   {launched("talks", time.Minute), []string{"is not an MCP server", "standard error", "listening on a port"}},
-		"it is mute": {launched("is silent", 400*time.Millisecond), []string{"is not an MCP server", "did not answer within 400ms"}},
+		"it dies":           {launched("dies", time.Minute), []string{"ended before it answered", "exit status 1", "the port is taken"}},
+		"it talks":          {launched("talks", time.Minute), []string{"is not an MCP server", "standard error", "listening on a port"}},
+		"it talks and ends": {launched("talks and ends", time.Minute), []string{"is not an MCP server", "standard error", "listening on a port"}},
+		"it lists wrongly":  {launched("lists wrongly", time.Minute), []string{`is not an MCP server (during "tools/list")`, "its answer is not what MCP defines", "ListToolsResult"}},
+		"it is mute":        {launched("is silent", 400*time.Millisecond), []string{"is not an MCP server", "did not answer within 400ms"}},
 		"another protocol": {launched("lines", time.Minute),
 			[]string{"answered the MCP protocol with an error", "-32601", "initialize"}},
 	} {
