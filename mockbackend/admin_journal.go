@@ -30,15 +30,10 @@ func shown(e Entry) shownEntry {
 }
 
 func listEntries(_ *Server, w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	limit, err := number(query, "limit", math.MaxInt32, 1, math.MaxInt32)
-	if err != nil {
-		writeReply(w, parameterRefusal(err))
-		return
-	}
-	f, err := parseFilter(query)
-	if err != nil {
-		writeReply(w, parameterRefusal(err))
+	p := parameters{query: r.URL.Query()}
+	limit := p.number("limit", math.MaxInt32, 1, math.MaxInt32)
+	f := p.filter()
+	if p.refused(w) {
 		return
 	}
 	journal := scopeFrom(r).Journal()
@@ -57,14 +52,10 @@ func entriesDoc(journal *Journal, entries []Entry) map[string]any {
 
 func getEntry(_ *Server, w http.ResponseWriter, r *http.Request) {
 	seq, err := strconv.ParseUint(r.PathValue("seq"), 10, 64)
-	if err == nil && seq > 0 {
-		journal := scopeFrom(r).Journal()
-		for _, e := range journal.Entries(Filter{After: seq - 1}) {
-			if e.Seq == seq {
-				writeReply(w, jsonReply(http.StatusOK, shown(e)))
-				return
-			}
-			break
+	if err == nil {
+		if e, kept := scopeFrom(r).Journal().Entry(seq); kept {
+			writeReply(w, jsonReply(http.StatusOK, shown(e)))
+			return
 		}
 	}
 	writeReply(w, refusal(problemNoEntry, fmt.Sprintf("The journal has no entry %s, or no longer.", r.PathValue("seq")), nil))
@@ -82,20 +73,11 @@ const (
 
 // waitForEntries answers once n requests match, or 408 with those that do.
 func waitForEntries(s *Server, w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	n, err := number(query, "n", 1, 1, int64(s.opts.JournalEntries))
-	if err != nil {
-		writeReply(w, parameterRefusal(err))
-		return
-	}
-	timeout, err := number(query, "timeoutMs", defaultWait.Milliseconds(), 1, maxWait.Milliseconds())
-	if err != nil {
-		writeReply(w, parameterRefusal(err))
-		return
-	}
-	f, err := parseFilter(query)
-	if err != nil {
-		writeReply(w, parameterRefusal(err))
+	p := parameters{query: r.URL.Query()}
+	n := p.number("n", 1, 1, int64(s.opts.JournalEntries))
+	timeout := p.number("timeoutMs", defaultWait.Milliseconds(), 1, maxWait.Milliseconds())
+	f := p.filter()
+	if p.refused(w) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), milliseconds(int(timeout)))
@@ -111,31 +93,39 @@ func waitForEntries(s *Server, w http.ResponseWriter, r *http.Request) {
 	writeReply(w, jsonReply(http.StatusOK, doc))
 }
 
-// A parameterError is a query parameter that cannot be used.
-type parameterError struct{ name, text string }
-
-func (e *parameterError) Error() string { return e.text }
-
-func parameterRefusal(err error) *reply {
-	more := map[string]any{}
-	if bad, ok := err.(*parameterError); ok {
-		more["parameter"] = bad.name
-	}
-	return refusal(problemParameter, err.Error(), more)
+// parameters takes the parameters out of a query, and keeps the first that
+// cannot be used.
+type parameters struct {
+	query url.Values
+	err   *struct{ name, text string }
 }
 
-// number takes a number out of a query.
-func number(query url.Values, name string, otherwise, low, high int64) (int64, error) {
-	text := query.Get(name)
-	query.Del(name)
+// refused answers a request with a parameter that cannot be used.
+func (p *parameters) refused(w http.ResponseWriter) bool {
+	if p.err == nil {
+		return false
+	}
+	writeReply(w, refusal(problemParameter, p.err.text, map[string]any{"parameter": p.err.name}))
+	return true
+}
+
+func (p *parameters) fail(name, format string, args ...any) {
+	if p.err == nil {
+		p.err = &struct{ name, text string }{name, fmt.Sprintf(format, args...)}
+	}
+}
+
+func (p *parameters) number(name string, otherwise, low, high int64) int64 {
+	text := p.query.Get(name)
+	p.query.Del(name)
 	if text == "" {
-		return otherwise, nil
+		return otherwise
 	}
 	v, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || v < low || v > high {
-		return 0, &parameterError{name, fmt.Sprintf("%s is %q; give a number from %d to %d", name, text, low, high)}
+		p.fail(name, "%s is %q; give a number from %d to %d", name, text, low, high)
 	}
-	return v, nil
+	return v
 }
 
 // filterParameters are the query parameters of a filter and what each sets.
@@ -154,21 +144,20 @@ var filterParameters = map[string]func(*Filter, string) error{
 	"missed":      func(f *Filter, v string) (err error) { f.Missed, err = strconv.ParseBool(v); return err },
 }
 
-// parseFilter reads a filter from a query; what it does not know is an error. An
+// filter reads what is left as a filter; what it does not know is an error. An
 // empty value, as a form sends it, is no condition.
-func parseFilter(query url.Values) (Filter, error) {
+func (p *parameters) filter() Filter {
 	var f Filter
-	for name, values := range query {
+	for _, name := range slices.Sorted(maps.Keys(p.query)) {
+		values := p.query[name]
 		set, known := filterParameters[name]
 		switch {
 		case !known:
-			return f, &parameterError{name, fmt.Sprintf("the filter %q is not known; known are %s", name, strings.Join(slices.Sorted(maps.Keys(filterParameters)), ", "))}
+			p.fail(name, "the filter %q is not known; known are %s", name, strings.Join(slices.Sorted(maps.Keys(filterParameters)), ", "))
 		case values[0] == "":
-			continue
-		}
-		if err := set(&f, values[0]); err != nil {
-			return f, &parameterError{name, fmt.Sprintf("the filter %s cannot be %q", name, values[0])}
+		case set(&f, values[0]) != nil:
+			p.fail(name, "the filter %s cannot be %q", name, values[0])
 		}
 	}
-	return f, nil
+	return f
 }

@@ -242,6 +242,16 @@ func (j *Journal) Entries(f Filter) []Entry {
 	return j.entries(f)
 }
 
+// Entry gives the entry with a number, while it is kept.
+func (j *Journal) Entry(seq uint64) (e Entry, kept bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if seq < j.first || seq >= j.next {
+		return Entry{}, false
+	}
+	return j.entry(j.at(seq), seq), true
+}
+
 func (j *Journal) entries(f Filter) []Entry {
 	var list []Entry
 	first := max(j.first, f.After+1)

@@ -70,9 +70,10 @@ func (s *Server) pageOf(q *request, query url.Values) page {
 }
 
 func (p *page) showJournal(journal *Journal, query url.Values) {
-	var err error
-	if p.Filter, err = parseFilter(query); err != nil {
-		p.FilterError = "No filter: " + err.Error() + "."
+	asked := parameters{query: query}
+	p.Filter = asked.filter()
+	if asked.err != nil {
+		p.FilterError = "No filter: " + asked.err.text + "."
 		p.Filter = Filter{}
 	}
 	p.Filtered = p.Filter != Filter{}
