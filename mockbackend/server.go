@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -101,7 +102,7 @@ func New(opts Options) *Server {
 // Start gives a server that listens. The caller closes it.
 func Start(opts Options) (*Server, error) {
 	s := New(opts)
-	listener, err := net.Listen("tcp", s.opts.Addr)
+	listener, err := net.Listen(networkOf(s.opts.Addr), s.opts.Addr)
 	if err != nil {
 		s.cancel()
 		return nil, fmt.Errorf("starting the mock backend: %w", err)
@@ -131,6 +132,15 @@ func Start(opts Options) (*Server, error) {
 	}
 	s.serve(d)
 	return s, nil
+}
+
+// networkOf is the network of an address: "tcp" would take 0.0.0.0 for all
+// addresses of IPv6 too.
+func networkOf(addr string) string {
+	if at, err := netip.ParseAddrPort(addr); err == nil && at.Addr().Is4() {
+		return "tcp4"
+	}
+	return "tcp"
 }
 
 // URL is the base URL, without a trailing slash; empty for a server that does

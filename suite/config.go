@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"example.com/touchstone/fixtures"
@@ -89,12 +90,12 @@ func (c Config) Check() error {
 	}
 	for _, id := range c.Requirements {
 		if _, ok := corpus.Requirement(id); !ok {
-			return unknown("requirement", id, corpus.RequirementIDs())
+			return unknown("requirement", id, "touchstone list", corpus.RequirementIDs())
 		}
 	}
 	for _, id := range c.Cases {
 		if _, ok := corpus.Case(id); !ok {
-			return unknown("case", id, corpus.CaseIDs())
+			return unknown("case", id, "touchstone list --cases", corpus.CaseIDs())
 		}
 	}
 	known := profilesOf(corpus)
@@ -106,11 +107,14 @@ func (c Config) Check() error {
 	return nil
 }
 
-func unknown(what, name string, names []string) error {
+func unknown(what, name, list string, names []string) error {
 	near := fixtures.Nearest(name, names)
-	hint := fmt.Sprintf("`touchstone list` shows all %d", len(names))
-	if len(near) > 0 {
+	hint := fmt.Sprintf("`%s` shows all %d", list, len(names))
+	switch {
+	case len(near) > 0:
 		hint = "the nearest are " + strings.Join(near, ", ")
+	case len(names) <= 12: // of a directory, which the command does not list
+		hint = "there are " + strings.Join(names, ", ")
 	}
 	return &UsageError{fmt.Errorf("unknown %s %q: %s", what, name, hint)}
 }
@@ -181,8 +185,11 @@ func open(ctx context.Context, c Config) (*session, error) {
 
 // addrError says what to do about an address that cannot be listened on.
 func addrError(addr string, err error) error {
-	if addr == "" {
+	switch {
+	case addr == "":
 		return err
+	case !errors.Is(err, syscall.EADDRINUSE):
+		return &UsageError{err}
 	}
 	return &UsageError{fmt.Errorf("%w; the run listens there itself, so a mock backend that runs there already must be ended first", err)}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -31,7 +30,7 @@ func listCommand() *cobra.Command {
 			if asJSON {
 				return listJSON(corpus, cases)
 			}
-			table := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
+			table := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
 			if cases {
 				for _, k := range corpus.Cases {
 					fmt.Fprintf(table, "%s\t%s\t%s\n", k.ID, k.Requirements[0], k.Description)
@@ -50,7 +49,7 @@ func listCommand() *cobra.Command {
 }
 
 func listJSON(corpus *fixtures.Corpus, cases bool) error {
-	enc := json.NewEncoder(os.Stdout)
+	enc := json.NewEncoder(stdout)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if !cases {
@@ -107,22 +106,22 @@ func explainCommand() *cobra.Command {
 const shownCases = 12
 
 func explainRequirement(corpus *fixtures.Corpus, r schemas.Requirement) {
-	fmt.Printf("%s  %s, profile %s\n\n%s\n", r.ID, r.Level, r.Profile, r.Rule)
+	fmt.Fprintf(stdout, "%s  %s, profile %s\n\n%s\n", r.ID, r.Level, r.Profile, r.Rule)
 	if r.Why != "" {
-		fmt.Printf("\nWhy: %s\n", r.Why)
+		fmt.Fprintf(stdout, "\nWhy: %s\n", r.Why)
 	}
-	fmt.Printf("\nFrom: %s\n", r.Source)
+	fmt.Fprintf(stdout, "\nFrom: %s\n", r.Source)
 	cases := corpus.Serving(r.ID)
-	fmt.Printf("\n%s:\n", report.Count(len(cases), "case"))
+	fmt.Fprintf(stdout, "\n%s:\n", report.Count(len(cases), "case"))
 	for i, k := range cases {
 		if i == shownCases {
-			fmt.Printf("  and %d more: %s certify --requirement %s runs them\n", len(cases)-i, self(), r.ID)
+			fmt.Fprintf(stdout, "  and %d more: %s certify --requirement %s runs them\n", len(cases)-i, self(), r.ID)
 			break
 		}
-		fmt.Printf("  %s\n", k.ID)
+		fmt.Fprintf(stdout, "  %s\n", k.ID)
 	}
 	if len(cases) > 0 {
-		fmt.Print("\nFor example ")
+		fmt.Fprint(stdout, "\nFor example ")
 		explainCase(corpus, exampleOf(cases, r.ID))
 	}
 }
@@ -138,33 +137,33 @@ func exampleOf(cases []fixtures.Case, id string) fixtures.Case {
 }
 
 func explainCase(corpus *fixtures.Corpus, k fixtures.Case) {
-	fmt.Printf("%s (%s)\n\n%s\n", k.ID, k.File, k.Description)
+	fmt.Fprintf(stdout, "%s (%s)\n\n%s\n", k.ID, k.File, k.Description)
 	for _, id := range k.Requirements {
 		if r, ok := corpus.Requirement(id); ok {
-			fmt.Printf("  %s (%s) %s\n", id, r.Level, firstSentence(r.Rule))
+			fmt.Fprintf(stdout, "  %s (%s) %s\n", id, r.Level, firstSentence(r.Rule))
 		}
 	}
 	if k.Kind == schemas.KindAgent {
-		tellAgentCase(os.Stdout, k)
+		tellAgentCase(stdout, k)
 	} else {
-		fmt.Printf("\ninput\n%s\n", indented(k.Input))
+		fmt.Fprintf(stdout, "\ninput\n%s\n", indented(k.Input))
 	}
 	if k.Expected != nil {
-		fmt.Printf("expected\n%s\n", indented(k.Expected))
+		fmt.Fprintf(stdout, "expected\n%s\n", indented(k.Expected))
 	}
 	for i, raw := range k.ExpectedAnyOf {
-		fmt.Printf("expected (%d of %d that would do)\n%s\n", i+1, len(k.ExpectedAnyOf), indented(raw))
+		fmt.Fprintf(stdout, "expected (%d of %d that would do)\n%s\n", i+1, len(k.ExpectedAnyOf), indented(raw))
 	}
 	for _, a := range k.Assert {
-		fmt.Printf("asserted: %s %s %s\n", a.Member, a.Is, a.Value)
+		fmt.Fprintf(stdout, "asserted: %s %s %s\n", a.Member, a.Is, a.Value)
 	}
 	if k.Observe {
-		fmt.Println("observed: what becomes of it is reported, not judged")
+		fmt.Fprintln(stdout, "observed: what becomes of it is reported, not judged")
 	}
 	for _, id := range k.Controls {
-		fmt.Printf("control: %s\n", id)
+		fmt.Fprintf(stdout, "control: %s\n", id)
 	}
-	fmt.Printf("\nrun it: %s certify --case %s\n", self(), k.ID)
+	fmt.Fprintf(stdout, "\nrun it: %s certify --case %s\n", self(), k.ID)
 }
 
 func indented(raw json.RawMessage) string {
@@ -189,7 +188,7 @@ func checkFixturesCommand() *cobra.Command {
 			if own := corpus.OwnUncovered(); len(own) > 0 {
 				return fmt.Errorf("%s: requirements without a case: %v", args[0], own)
 			}
-			fmt.Printf("%s: %s, all valid\n", args[0], report.Count(len(corpus.Cases), "case"))
+			fmt.Fprintf(stdout, "%s: %s, all valid\n", args[0], report.Count(len(corpus.Cases), "case"))
 			return nil
 		},
 	}

@@ -88,6 +88,9 @@ func certify(ctx context.Context, f certifyFlags) error {
 	if f.timeout <= 0 {
 		return fmt.Errorf("--timeout %s: the time of a call must be above zero", f.timeout)
 	}
+	if err := f.server.checkTarget(f.target); err != nil {
+		return err
+	}
 	header, err := f.server.header()
 	if err != nil {
 		return err
@@ -130,7 +133,7 @@ func certify(ctx context.Context, f certifyFlags) error {
 	if err != nil {
 		return err
 	}
-	report.Console{Corpus: corpus, Command: f.command(), All: f.verbose}.Write(os.Stdout, cert)
+	report.Console{Corpus: corpus, Command: f.command(), All: f.verbose}.Write(stdout, cert)
 	for _, write := range outputs {
 		if err := write(corpus, cert, f.command()); err != nil {
 			return err

@@ -53,6 +53,17 @@ func (f serverFlags) words() []string {
 	return words
 }
 
+// checkTarget refuses what the target would not hear of.
+func (f serverFlags) checkTarget(target string) error {
+	if len(f.headers) > 0 && !strings.HasPrefix(target, "mcp+http") {
+		return fmt.Errorf("--header is for a target mcp+http://… or mcp+https://…, and the target is %s", target)
+	}
+	if len(f.operations) > 0 && !strings.HasPrefix(target, "mcp+") {
+		return fmt.Errorf("--operation is for an MCP server, as in mcp+exec:COMMAND, and the target is %s: it knows the operations by our names", target)
+	}
+	return nil
+}
+
 // header reads the headers.
 func (f serverFlags) header() (http.Header, error) {
 	header := http.Header{}
@@ -107,7 +118,10 @@ func (f serverFlags) apply(config *suite.Config) error {
 	if f.mockAddr == "" {
 		return nil
 	}
-	host, _, err := net.SplitHostPort(f.mockAddr)
+	host, port, err := net.SplitHostPort(f.mockAddr)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return fmt.Errorf("--mock-addr %q: give a loopback address and a port, as in 127.0.0.1:8089", f.mockAddr)
 	}

@@ -51,6 +51,41 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("the report lacks %q", part)
 		}
 	}
+	wantGone(t, pidFile)
+}
+
+// TestInterruptEarly: a target that has not answered yet is not blamed for it.
+func TestInterruptEarly(t *testing.T) {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		pidFile := filepath.Join(t.TempDir(), "pid")
+		cmd := exec.Command(binary, "certify", "--target", fmt.Sprintf("exec:sh -c 'echo $$ > %s; exec sleep 1000'", pidFile))
+		var stdout bytes.Buffer
+		cmd.Stdout = &stdout
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for began := time.Now(); ; {
+			if data, err := os.ReadFile(pidFile); err == nil && len(data) > 0 {
+				break
+			}
+			if time.Since(began) > time.Minute {
+				t.Fatal("the target was not started")
+			}
+		}
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 130 {
+			t.Errorf("%s: exit code %d, want 130\n%s", signal, code, &stdout)
+		}
+		wantGone(t, pidFile)
+	}
+}
+
+// wantGone waits for the end of the process whose number is in a file.
+func wantGone(t *testing.T, pidFile string) {
+	t.Helper()
 	data, err := os.ReadFile(pidFile)
 	if err != nil {
 		t.Fatal(err)

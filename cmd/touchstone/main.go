@@ -18,7 +18,11 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ending := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		ending = append(ending, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ending...)
 	// A second signal ends the process the ordinary way.
 	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:])
@@ -46,16 +50,19 @@ Exit codes: 0 certified, 1 not certified, 2 usage or configuration error,
 	}
 	root.AddCommand(certifyCommand(), listCommand(), explainCommand(), checkFixturesCommand(), mutantsCommand(), mockCommand(), referenceCommand())
 	root.SetArgs(args)
+	root.SetOut(stdout)
 	err := root.ExecuteContext(ctx)
 	var code exitError
-	switch {
-	case err == nil:
+	switch lost := stdout.failure(); {
+	case err == nil && lost == nil:
 		return verdict.Certified
 	case errors.As(err, &code):
 		return int(code)
+	case err == nil:
+		err = fmt.Errorf("standard output is not complete: %w", lost)
 	}
 	fmt.Fprintln(os.Stderr, "touchstone:", err)
-	if strings.HasPrefix(err.Error(), "unknown") {
+	if strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "unknown flag") || strings.HasPrefix(err.Error(), "unknown shorthand") {
 		fmt.Fprintln(os.Stderr, "`touchstone --help` lists the commands, `touchstone COMMAND --help` its flags.")
 	}
 	return verdict.Usage

@@ -176,3 +176,22 @@ func write(t *testing.T, dir, name, text string) {
 		t.Fatal(err)
 	}
 }
+
+// TestLostOutput: a report that could not be written is no success.
+func TestLostOutput(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	defer full.Close()
+	for _, args := range [][]string{
+		{"certify", "--case", "status/404/empty"}, {"explain", "FORWARD-01"}, {"list"}, {"mock"}, {"mock", "--help"}, {"--version"},
+	} {
+		cmd := exec.CommandContext(t.Context(), binary, args...)
+		var stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = full, &stderr
+		if err := cmd.Run(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(stderr.String(), "no space left") {
+			t.Errorf("%v: %v: %s", args, err, &stderr)
+		}
+	}
+}

@@ -43,19 +43,24 @@ func TestServerFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
+	const server = "mcp+http://127.0.0.1:1/mcp"
 	for _, tc := range []struct {
 		args []string
 		want []string
 	}{
-		{[]string{"--header", "Bearer abc"}, []string{"--header", "a colon"}},
-		{[]string{"--header", "X Token: abc"}, []string{`--header "X Token"`}},
-		{[]string{"--operation", "get_order"}, []string{"--operation", "get_order=orders_getOrder"}},
-		{[]string{"--operation", "getOrder=x"}, []string{"there is no operation getOrder", "get_order"}},
+		{[]string{"--target", server, "--header", "Bearer abc"}, []string{"--header", "a colon"}},
+		{[]string{"--target", server, "--header", "X Token: abc"}, []string{`--header "X Token"`}},
+		{[]string{"--target", server, "--operation", "get_order"}, []string{"--operation", "get_order=orders_getOrder"}},
+		{[]string{"--target", server, "--operation", "getOrder=x"}, []string{"there is no operation getOrder", "get_order"}},
+		{[]string{"--header", "Authorization: Bearer abc"}, []string{"--header is for", "mcp+http", "builtin"}},
+		{[]string{"--target", "mcp+exec:server", "--header", "Authorization: Bearer abc"}, []string{"--header is for", "mcp+exec:server"}},
+		{[]string{"--target", "exec:adapter", "--operation", "get_order=x"}, []string{"--operation is for", "exec:adapter"}},
 		{[]string{"--limit", "maxResponseBytes"}, []string{"--limit", "maxResponseBytes=2000"}},
 		{[]string{"--limit", "speed=3"}, []string{"there is no such limit", "timeoutMs"}},
 		{[]string{"--limit", "timeoutMs=-1"}, []string{"above zero"}},
 		{[]string{"--mock-addr", "8089"}, []string{"--mock-addr", "127.0.0.1:8089"}},
 		{[]string{"--mock-addr", "0.0.0.0:8089"}, []string{"loopback"}},
+		{[]string{"--mock-addr", "127.0.0.1:99999"}, []string{"127.0.0.1:99999", "a port, as in"}},
 		{[]string{"--mock-addr", taken.Addr().String()}, []string{"must be ended first"}},
 		{[]string{"--target", "mcp+exec:"}, []string{"mcp+exec:COMMAND"}},
 		{[]string{"--target", "mcp+http://"}, []string{"needs a host"}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -30,6 +31,7 @@ type mockFlags struct {
 	stubs                            []string
 	watch, tls, verbose, keepSecrets bool
 	journal                          int
+	journalBytes                     int64
 	recordFrom, out                  string
 	secrets                          []string
 	insecure                         bool
@@ -72,6 +74,11 @@ stubs that answer as that did. Secrets are replaced, unless --keep-secrets.`,
 			if err := f.check(); err != nil {
 				return err
 			}
+			forget, err := f.forgetPort()
+			if err != nil {
+				return err
+			}
+			defer forget()
 			if f.recordFrom != "" {
 				return recordBackend(cmd.Context(), f)
 			}
@@ -86,8 +93,9 @@ stubs that answer as that did. Secrets are replaced, unless --keep-secrets.`,
 	flags.BoolVar(&f.watch, "watch", false, "read the files of stubs again when they change")
 	flags.StringVar(&f.files, "files", "", "directory of the bodies that stubs name with file")
 	flags.BoolVar(&f.tls, "tls", false, "serve HTTPS with HTTP/2, with a certificate of its own making")
-	flags.StringVar(&f.caOut, "ca-out", "", "write the certificate of the authority that signed the server's to this file, as PEM")
-	flags.IntVar(&f.journal, "journal", 10_000, "how many requests to remember")
+	flags.StringVar(&f.caOut, "ca-out", "", "write the certificate of the authority behind the server's, and behind those of TLS faults, to this file, as PEM")
+	flags.IntVar(&f.journal, "journal", 10_000, "how many requests to remember, as far as --journal-bytes allows")
+	flags.Int64Var(&f.journalBytes, "journal-bytes", 16<<20, "how many bytes of requests to remember; of one body it is the first MiB")
 	flags.BoolVar(&f.verbose, "verbose", false, "print a line for each request that is answered, and before it one for each that takes long")
 	flags.StringVar(&f.recordFrom, "record-from", "", "record the backend at this URL")
 	flags.StringVar(&f.out, "out", "", "file to write the recording to, YAML or .json")
@@ -105,6 +113,12 @@ func (f mockFlags) check() error {
 	if f.journal < 1 {
 		return fmt.Errorf("--journal %d: remember at least one request", f.journal)
 	}
+	if f.journalBytes < 1 {
+		return fmt.Errorf("--journal-bytes %d: leave room for at least one request", f.journalBytes)
+	}
+	if f.listen == "" {
+		return errors.New("--listen: the address is empty; give one, such as 0.0.0.0, or leave --listen out for 127.0.0.1")
+	}
 	if _, _, err := net.SplitHostPort(f.listen); err == nil {
 		return fmt.Errorf("--listen %s: give the address alone, and its port as --port", f.listen)
 	}
@@ -120,14 +134,13 @@ func (f mockFlags) check() error {
 		text         string
 	}{
 		{f.watch, len(f.stubs) > 0, "--watch: there are no files to watch; give them with --stubs"},
-		{f.caOut != "", f.tls, "--ca-out: there is no certificate without --tls"},
 		{f.recordFrom != "", f.out != "", "--record-from: say where to write the recording with --out"},
 		{f.out != "", f.recordFrom != "", "--out: say what to record with --record-from"},
 		{f.keepSecrets, f.recordFrom != "", "--keep-secrets is for --record-from"},
 		{len(f.secrets) > 0, f.recordFrom != "" && !f.keepSecrets, "--secret is for --record-from, without --keep-secrets"},
 		{slices.Contains(f.secrets, ""), false, "--secret: give the name of a header, member or parameter"},
 		{f.insecure, strings.HasPrefix(f.recordFrom, "https://"), "--insecure is for --record-from with an https URL"},
-		{f.recordFrom != "", len(f.stubs) == 0 && f.files == "" && !f.tls, "--record-from only passes requests on; it takes no --stubs, --files or --tls"},
+		{f.recordFrom != "", len(f.stubs) == 0 && f.files == "" && !f.tls && f.caOut == "", "--record-from only passes requests on; it takes no --stubs, --files, --tls or --ca-out"},
 		{f.recordFrom != "", isLoopback(f.listen), "--record-from listens on loopback addresses only: whoever reaches it reaches the backend"},
 	} {
 		if rule.given && !rule.needs {
@@ -166,12 +179,12 @@ func (f mockFlags) listenError(err error) error {
 }
 
 func serveMock(ctx context.Context, f mockFlags) error {
-	options := mockbackend.Options{Addr: f.address(), JournalEntries: f.journal, Files: f.files, TLS: f.tls}
+	options := mockbackend.Options{Addr: f.address(), JournalEntries: f.journal, JournalBytes: f.journalBytes, Files: f.files, TLS: f.tls}
 	if !isLoopback(f.listen) {
 		options.AdminToken = rand.Text()
 	}
 	if f.verbose {
-		options.Observe = printEntries(os.Stdout, longAnswer)
+		options.Observe = printEntries(stdout, longAnswer)
 	}
 	server, err := mockbackend.Start(options)
 	if err != nil {
@@ -203,7 +216,7 @@ func serveMock(ctx context.Context, f mockFlags) error {
 // ending lets what is being answered come to its end, for a while.
 func ending(ctx context.Context, shutdown func(context.Context) error) error {
 	slow := time.AfterFunc(300*time.Millisecond, func() {
-		fmt.Printf("\nWaiting up to %s for what is being answered. Ctrl-C ends it at once.\n", drain)
+		fmt.Fprintf(stdout, "\nWaiting up to %s for what is being answered. Ctrl-C ends it at once.\n", drain)
 	})
 	defer slow.Stop()
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
@@ -233,31 +246,55 @@ func (f mockFlags) announce(ctx context.Context, server *mockbackend.Server, stu
 		if err := report.WriteFile(f.caOut, server.CAPEM()); err != nil {
 			return fmt.Errorf("--ca-out: %w", err)
 		}
+	}
+	switch {
+	case f.tls && f.caOut != "":
 		curl += " --cacert " + quoteArg(f.caOut)
-	} else if f.tls {
+	case f.tls:
 		curl += " -k"
 	}
-	fmt.Printf("mock backend on %s", server.URL())
+	fmt.Fprintf(stdout, "mock backend on %s", server.URL())
 	if len(f.stubs) > 0 {
-		fmt.Printf(", with %s of %s", report.Count(stubs, "stub"), report.Count(len(f.stubs), "file"))
+		fmt.Fprintf(stdout, ", with %s of %s", report.Count(stubs, "stub"), report.Count(len(f.stubs), "file"))
 	}
-	fmt.Print("\n\n")
+	fmt.Fprint(stdout, "\n\n")
 	var admin string
 	if token != "" {
-		fmt.Printf("The admin API and the page ask for a token, which is not shown again:\n  export MOCK_TOKEN=%s\n  In a browser: %s/?token=%[1]s\n\n", token, base)
+		fmt.Fprintf(stdout, "The admin API and the page ask for a token, which is not shown again:\n  export MOCK_TOKEN=%s\n  In a browser: %s/?token=%[1]s\n\n", token, base)
 		admin = `-H "Authorization: Bearer $MOCK_TOKEN"`
 	}
-	fmt.Print(mockbackend.Guide(base, curl, admin), "\nCtrl-C ends it.\n")
-	if f.portFile != "" {
-		// Last: who waits for the file finds all the rest done.
-		if err := report.WriteFile(f.portFile, []byte(portOf(server.URL())+"\n")); err != nil {
-			return fmt.Errorf("--port-file: %w", err)
-		}
+	fmt.Fprint(stdout, mockbackend.Guide(base, curl, admin), "\nCtrl-C ends it.\n")
+	if err := stdout.failure(); err != nil {
+		return fmt.Errorf("the first screen: %w", err)
+	}
+	// Last: who waits for the file finds all the rest done.
+	return f.tellPort(server.URL())
+}
+
+// tellPort writes the number at the end of an address or a URL into the file
+// that was asked for.
+func (f mockFlags) tellPort(address string) error {
+	if f.portFile == "" {
+		return nil
+	}
+	port := address[strings.LastIndexByte(address, ':')+1:]
+	if err := report.WriteFile(f.portFile, []byte(port+"\n")); err != nil {
+		return fmt.Errorf("--port-file: %w", err)
 	}
 	return nil
 }
 
-func portOf(url string) string { return url[strings.LastIndexByte(url, ':')+1:] }
+// forgetPort removes the file with the port of an earlier server, which who
+// waits for ours would take for it, and gives what removes ours at the end.
+func (f mockFlags) forgetPort() (forget func(), err error) {
+	if f.portFile == "" {
+		return func() {}, nil
+	}
+	if err := os.Remove(f.portFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("--port-file: %w", err)
+	}
+	return func() { _ = os.Remove(f.portFile) }, nil
+}
 
 // localURL is a URL of this machine for a server on all its addresses.
 func localURL(url string) string {

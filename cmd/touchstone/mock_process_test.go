@@ -24,7 +24,7 @@ type process struct {
 	t              *testing.T
 	cmd            *exec.Cmd
 	stdout, stderr printed
-	port           string
+	port, portFile string
 	ended          chan struct{}
 }
 
@@ -49,9 +49,8 @@ func (o *printed) String() string {
 // startMock runs mock and returns once it has written its port.
 func startMock(t *testing.T, args ...string) *process {
 	t.Helper()
-	portFile := filepath.Join(t.TempDir(), "port")
-	p := &process{t: t, ended: make(chan struct{})}
-	p.cmd = exec.Command(binary, append([]string{"mock", "--port-file", portFile}, args...)...)
+	p := &process{t: t, ended: make(chan struct{}), portFile: filepath.Join(t.TempDir(), "port")}
+	p.cmd = exec.Command(binary, append([]string{"mock", "--port-file", p.portFile}, args...)...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -68,7 +67,7 @@ func startMock(t *testing.T, args ...string) *process {
 		}
 	})
 	p.until("the port file", func() bool {
-		data, err := os.ReadFile(portFile)
+		data, err := os.ReadFile(p.portFile)
 		p.port = strings.TrimSpace(string(data))
 		return err == nil
 	})

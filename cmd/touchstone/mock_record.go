@@ -60,10 +60,8 @@ What it answers is written to %s%s.
 
 Ctrl-C ends it.
 `, redactedURL(f.recordFrom), listener.Addr(), f.out, map[bool]string{true: ", WITH ITS SECRETS", false: "; secrets are replaced by " + mockbackend.Redacted}[f.keepSecrets])
-	if f.portFile != "" {
-		if err := report.WriteFile(f.portFile, []byte(portOf(listener.Addr().String())+"\n")); err != nil {
-			return fmt.Errorf("--port-file: %w", err)
-		}
+	if err := f.tellPort(listener.Addr().String()); err != nil {
+		return err
 	}
 	ticker := time.NewTicker(saveEvery)
 	defer ticker.Stop()

@@ -6,6 +6,9 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -218,10 +221,45 @@ func TestMockToken(t *testing.T) {
 	}
 }
 
-func TestMockTLS(t *testing.T) {
-	needCurl(t)
-	ca := filepath.Join(t.TempDir(), "deep", "ca.pem")
-	p := startMock(t, "--tls", "--ca-out", ca)
+// TestMockPortFile: nobody finds the port of a server that has ended.
+func TestMockPortFile(t *testing.T) {
+	p := startMock(t)
+	if code := p.interrupt(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if _, err := os.Stat(p.portFile); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is still there: %v", err)
+	}
+}
+
+// TestMockListensOnIPv4: an IPv4 address is no IPv6 address.
+func TestMockListensOnIPv4(t *testing.T) {
+	p := startMock(t, "--listen", "0.0.0.0")
+	if !strings.Contains(p.stdout.String(), "mock backend on http://0.0.0.0:"+p.port) {
+		t.Error("it listens elsewhere")
+	}
+	if conn, err := net.Dial("tcp", "[::1]:"+p.port); err == nil {
+		conn.Close()
+		t.Error("it listens on ::1")
+	}
+}
+
+// TestMockCAOfFaults: without TLS of its own, the faults of TLS are still told
+// apart by who trusts the authority.
+func TestMockCAOfFaults(t *testing.T) {
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	p := startMock(t, "--ca-out", ca)
+	for fault, want := range map[string]string{"tls-expired": "certificate has expired", "tls-wrong-name": "cannot validate certificate for 127.0.0.1"} {
+		_, err := trusting(t, ca).Get(p.url("/fault/" + fault))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", fault, err, want)
+		}
+	}
+}
+
+// trusting is a client that trusts the authority in a file, and no other.
+func trusting(t *testing.T, ca string) *http.Client {
+	t.Helper()
 	pem, err := os.ReadFile(ca)
 	if err != nil {
 		t.Fatal(err)
@@ -231,8 +269,15 @@ func TestMockTLS(t *testing.T) {
 		t.Fatalf("not the one certificate: %s", pem)
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
-	defer transport.CloseIdleConnections()
-	answer, err := (&http.Client{Transport: transport}).Get("https://127.0.0.1:" + p.port + "/status/204")
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+func TestMockTLS(t *testing.T) {
+	needCurl(t)
+	ca := filepath.Join(t.TempDir(), "deep", "ca.pem")
+	p := startMock(t, "--tls", "--ca-out", ca)
+	answer, err := trusting(t, ca).Get("https://127.0.0.1:" + p.port + "/status/204")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,8 +289,8 @@ func TestMockTLS(t *testing.T) {
 	if out, exit := shell(t, line); exit != 0 || !strings.Contains(out, "HTTP/2 400") || !strings.Contains(line, "--cacert "+ca) {
 		t.Errorf("%s\nexit code %d: %s", line, exit, out)
 	}
-	trusting := startMock(t, "--tls")
-	if out, exit := shell(t, trusting.commands()[0]); exit != 0 || !strings.Contains(out, " 400") {
+	careless := startMock(t, "--tls")
+	if out, exit := shell(t, careless.commands()[0]); exit != 0 || !strings.Contains(out, " 400") {
 		t.Errorf("without a file for the certificate: exit code %d: %s", exit, out)
 	}
 }
@@ -256,6 +301,8 @@ func TestMockRefuses(t *testing.T) {
 	write(t, dir, "good.yaml", "match: {}\nrespond: {}\n")
 	bad, good := filepath.Join(dir, "bad.yaml"), filepath.Join(dir, "good.yaml")
 	running := startMock(t)
+	stale := filepath.Join(dir, "port")
+	write(t, dir, "port", "11111\n")
 	tests := []struct {
 		name  string
 		args  []string
@@ -271,7 +318,11 @@ func TestMockRefuses(t *testing.T) {
 		{"nothing to watch", []string{"--watch"}, []string{"--stubs"}},
 		{"no directory", []string{"--files", good}, []string{"not a directory"}},
 		{"no such directory", []string{"--files", dir + "/none"}, []string{"none: no such file"}},
-		{"certificate without TLS", []string{"--ca-out", dir + "/ca.pem"}, []string{"--tls"}},
+		{"certificate of a recorder", []string{"--record-from", "http://127.0.0.1:1", "--out", dir + "/x.yaml", "--ca-out", dir + "/ca.pem"}, []string{"--ca-out"}},
+		{"address that is empty", []string{"--listen", ""}, []string{"--listen", "127.0.0.1"}},
+		{"journal without room", []string{"--journal-bytes", "0"}, []string{"--journal-bytes", "at least one"}},
+		{"port file that is a directory", []string{"--port-file", dir}, []string{"--port-file", "is a directory", "nothing was started"}},
+		{"stale port file", []string{"--port", running.port, "--port-file", stale}, []string{"is taken"}},
 		{"port file that cannot be", []string{"--port-file", good + "/x"}, []string{"--port-file", "nothing was started"}},
 		{"empty journal", []string{"--journal", "0"}, []string{"at least one"}},
 		{"recording nowhere", []string{"--record-from", "http://127.0.0.1:1"}, []string{"--out"}},
@@ -294,6 +345,9 @@ func TestMockRefuses(t *testing.T) {
 				t.Error("it says that it has started")
 			}
 		})
+	}
+	if _, err := os.Stat(stale); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the port of an earlier server is still told: %v", err)
 	}
 	touchstone(t, "mock", "--help").want(t, 0, "Examples:", "--record-from http://127.0.0.1:3000 --out stubs.yaml")
 	if data, err := os.ReadFile(good); err != nil || string(data) != "match: {}\nrespond: {}\n" {

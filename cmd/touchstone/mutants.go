@@ -87,9 +87,9 @@ func mutants(ctx context.Context, ids []string, verbose bool) error {
 	if len(ids) > 0 {
 		green = len(report.Red) == 0
 		for _, o := range outcomes {
-			fmt.Print(o.Detail())
+			fmt.Fprint(stdout, o.Detail())
 		}
-	} else if err := report.Write(os.Stdout, verbose); err != nil {
+	} else if err := report.Write(stdout, verbose); err != nil {
 		return err
 	}
 	if !green {

@@ -45,7 +45,7 @@ streamable HTTP.`,
 			handler := serve.New(serve.Reference{})
 			switch how {
 			case "exec":
-				return handler.ServeLines(cmd.Context(), os.Stdin, os.Stdout)
+				return handler.ServeLines(cmd.Context(), os.Stdin, stdout)
 			case "http":
 				return serveHTTP(cmd.Context(), handler, port)
 			}
@@ -66,7 +66,7 @@ func serveHTTP(ctx context.Context, handler http.Handler, port int) error {
 	if err != nil {
 		return fmt.Errorf("serving the reference: %w", err)
 	}
-	fmt.Printf("reference on http://%s\n", listener.Addr())
+	fmt.Fprintf(stdout, "reference on http://%s\n", listener.Addr())
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

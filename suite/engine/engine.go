@@ -76,25 +76,32 @@ func New(ctx context.Context, corpus *fixtures.Corpus, t target.Target, backend 
 	options = options.withDefaults()
 	e := &Engine{corpus: corpus, target: t, backend: backend, options: options}
 	e.order.Store(100_000)
+	// A run that was interrupted says nothing about the target.
+	broken := func(err error) error {
+		if ctx.Err() != nil {
+			return fmt.Errorf("opening the run: %w", context.Cause(ctx))
+		}
+		return &BrokenError{Err: err}
+	}
 	err := e.call(ctx, func(ctx context.Context) (err error) {
 		e.description, err = t.Describe(ctx)
 		return err
 	})
 	if err != nil {
-		return nil, &BrokenError{Err: fmt.Errorf("asking the target to describe itself: %w", err)}
+		return nil, broken(fmt.Errorf("asking the target to describe itself: %w", err))
 	}
 	err = e.call(ctx, func(ctx context.Context) error {
 		return t.Configure(ctx, Settings(backend, options))
 	})
 	if err != nil {
-		return nil, &BrokenError{Err: fmt.Errorf("configuring the target: %w", err)}
+		return nil, broken(fmt.Errorf("configuring the target: %w", err))
 	}
 	if e.settings, err = members(Settings(backend, options)); err != nil {
 		return nil, err
 	}
 	if e.claims(schemas.FeatureMCP) {
 		if err := e.preflight(ctx); err != nil {
-			return nil, &BrokenError{Err: err}
+			return nil, broken(err)
 		}
 	}
 	return e, nil

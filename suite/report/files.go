@@ -99,6 +99,9 @@ func firstProblem(r schemas.CaseResult) string {
 // CheckWritable says before a run whether a file can be written after it. It
 // makes the missing directories and leaves no file behind.
 func CheckWritable(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a directory; give the name of a file", path)
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
