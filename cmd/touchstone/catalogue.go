@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -97,7 +98,7 @@ func explainCommand() *cobra.Command {
 			if len(near) == 0 {
 				return fmt.Errorf("unknown requirement or case %q: `%s list` and `%[2]s list --cases` show all", id, self())
 			}
-			return fmt.Errorf("unknown requirement or case %q; the nearest are %v", id, near)
+			return fmt.Errorf("unknown requirement or case %q; the nearest are %s", id, strings.Join(near, ", "))
 		},
 	}
 }
