@@ -26,7 +26,7 @@ func compileDelay(in schemas.StubDelay, at string) (*delay, error) {
 	d := &delay{fixed: milliseconds(in.Ms)}
 	limit := float64(maxDelay.Milliseconds())
 	switch u, l := in.Uniform, in.LogNormal; {
-	case in.Ms < 0 || d.fixed > maxDelay:
+	case in.Ms < 0 || int64(in.Ms) > maxDelay.Milliseconds():
 		return nil, invalid(at+"/ms", "is %d; give 0 to %.0f", in.Ms, limit)
 	case in.Ms > 0 && (u != nil || l != nil), u != nil && l != nil:
 		return nil, invalid(at, "is several delays; give one of ms, uniform and lognormal")

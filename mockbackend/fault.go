@@ -20,6 +20,11 @@ type faultKind struct {
 	params []string
 	// maxBytes bounds the parameter bytes; 0 is maxPiece.
 	maxBytes int64
+	// inBody says that all of the fault lies in the body: an answer to HEAD, and
+	// one with a status that has no body, does not show it.
+	inBody bool
+	// least is the size of a body from which on the fault shows; nil is none.
+	least func(f schemas.StubFault) int64
 	// run misbehaves as a client of any version of HTTP can see.
 	run func(x sender, r *reply, f schemas.StubFault) error
 	// raw misbehaves on an HTTP/1 connection.
@@ -94,12 +99,44 @@ func checkFault(f schemas.StubFault, at string) error {
 			return invalid(at+"/"+p.name, "is not a parameter of %s, which takes %s", f.Kind, strings.Join(append([]string{"kind"}, kind.params...), ", "))
 		case p.value < 0:
 			return invalid(at+"/"+p.name, "is negative")
+		case strings.HasSuffix(p.name, "Ms") && p.value > maxDelay.Milliseconds():
+			return invalid(at+"/"+p.name, "is %d; at most %d", p.value, maxDelay.Milliseconds())
 		}
 	}
 	if limit := orDefault(kind.maxBytes, maxPiece); f.Bytes > limit {
 		return invalid(at+"/bytes", "is %d; at most %d", f.Bytes, limit)
 	}
 	return nil
+}
+
+// atLeast is the size of a body that all faults of a kind show in.
+func atLeast(n int64) func(schemas.StubFault) int64 {
+	return func(schemas.StubFault) int64 { return n }
+}
+
+// afterPart is the size of a body of which something is left after the first
+// afterBytes.
+func afterPart(f schemas.StubFault) int64 { return deref(f.AfterBytes) + 1 }
+
+// shows says why the reply's fault would not show in the reply as it is; nil
+// when it does.
+func (r *reply) shows() error {
+	kind := r.faultKind()
+	if kind.least != nil {
+		if least := kind.least(*r.fault); int64(len(r.body)) < least {
+			return fmt.Errorf("the fault %s needs a body of at least %d bytes to show, and this one has %d", r.fault.Kind, least, len(r.body))
+		}
+	}
+	if kind.inBody && bodyForbidden(r.status) {
+		return fmt.Errorf("the fault %s lies in the body, which a %d does not have (RFC 9110, section 6.4.1)", r.fault.Kind, r.status)
+	}
+	return nil
+}
+
+// faultBody is the body of a stub whose fault needs one, and that has none of
+// its own; the ready-made routes have it too.
+func faultBody(kind string) []byte {
+	return mustJSON(ordered{{"fault", kind}, {"about", faultKinds[kind].about}})
 }
 
 // faultKind is the kind of the reply's fault; the zero kind without one.

@@ -30,6 +30,7 @@ var faultKinds = map[string]faultKind{
 		},
 	},
 	"stall-in-body": {
+		inBody: true, least: afterPart,
 		about:  "Sends the headers and the first afterBytes of the body (default half), then nothing more.",
 		params: []string{"afterBytes", "durationMs"},
 		run: func(x sender, r *reply, f schemas.StubFault) error {
@@ -43,6 +44,7 @@ var faultKinds = map[string]faultKind{
 		},
 	},
 	"stall-in-chunk-header": {
+		inBody: true,
 		about:  "Sends the first afterBytes of the body (default half) as a chunk, then half the size of the next chunk, then nothing more.",
 		params: []string{"afterBytes", "durationMs"},
 		raw: func(x *wire, r *reply, f schemas.StubFault) error {
@@ -59,11 +61,13 @@ var faultKinds = map[string]faultKind{
 		},
 	},
 	"drip": {
+		inBody: true, least: func(f schemas.StubFault) int64 { return orDefault(f.Bytes, 1) + 1 },
 		about:  "Sends the body in pieces of bytes (default 1), with intervalMs (default 100) between them.",
 		params: []string{"bytes", "intervalMs"},
 		run:    runDrip,
 	},
 	"endless-body": {
+		inBody: true,
 		about:  "Sends pieces of bytes (default 65536), one every intervalMs (default 0), until the client leaves.",
 		params: []string{"bytes", "intervalMs"},
 		run:    runEndless,
@@ -99,6 +103,7 @@ var faultKinds = map[string]faultKind{
 		raw:    runReset,
 	},
 	"truncated-body": {
+		inBody: true, least: afterPart,
 		about:  "Announces the whole body with Content-Length, sends its first afterBytes (default half) and closes.",
 		params: []string{"afterBytes"},
 		raw: func(x *wire, r *reply, f schemas.StubFault) error {
@@ -109,6 +114,7 @@ var faultKinds = map[string]faultKind{
 		},
 	},
 	"content-length-too-long": {
+		inBody: true,
 		about:  "Announces bytes (default 10) more than the body has, and closes after it.",
 		params: []string{"bytes"},
 		raw: func(x *wire, r *reply, f schemas.StubFault) error {
@@ -116,6 +122,7 @@ var faultKinds = map[string]faultKind{
 		},
 	},
 	"content-length-too-short": {
+		inBody: true, least: atLeast(1),
 		about:  "Announces bytes (default half) less than the body has, and sends it whole.",
 		params: []string{"bytes"},
 		raw: func(x *wire, r *reply, f schemas.StubFault) error {
@@ -124,13 +131,15 @@ var faultKinds = map[string]faultKind{
 		},
 	},
 	"content-length-twice": {
+
 		about: "Announces the length of the body, and a second one that is different.",
 		raw: func(x *wire, r *reply, _ schemas.StubFault) error {
 			return x.sendAnnounced(r, append(contentLength(len(r.body)), contentLength(len(r.body)+1)...))
 		},
 	},
 	"malformed-chunk": {
-		about: "Sends one good chunk, then a chunk whose size is not a number.",
+		inBody: true,
+		about:  "Sends one good chunk, then a chunk whose size is not a number.",
 		raw: func(x *wire, r *reply, _ schemas.StubFault) error {
 			if err := x.writeHead(r, framedByChunks); err != nil {
 				return err
@@ -142,7 +151,8 @@ var faultKinds = map[string]faultKind{
 		},
 	},
 	"missing-last-chunk": {
-		about: "Sends the whole body in a chunk and closes without the last chunk, which would end it.",
+		inBody: true,
+		about:  "Sends the whole body in a chunk and closes without the last chunk, which would end it.",
 		raw: func(x *wire, r *reply, _ schemas.StubFault) error {
 			if err := x.writeHead(r, framedByChunks); err != nil {
 				return err
@@ -164,12 +174,14 @@ var faultKinds = map[string]faultKind{
 		rewrite: mislabel,
 	},
 	"wrong-encoding": {
+		inBody: true, least: atLeast(1),
 		about: "Labels the body as gzip, which it is not.",
 		rewrite: func(r *reply, _ *request, _ schemas.StubFault) *reply {
 			return r.labelled("Content-Encoding", "gzip", r.body)
 		},
 	},
 	"compressed-bomb": {
+		inBody:   true,
 		about:    "Answers with a small gzip body that unpacks to bytes (default 67108864, at most 1073741824) of zeros.",
 		params:   []string{"bytes"},
 		maxBytes: 1 << 30,

@@ -82,6 +82,9 @@ func (r *reply) compile(in schemas.StubResponse, at string, names []string, file
 		if err := checkFault(*in.Fault, at+"/fault"); err != nil {
 			return err
 		}
+		if err := r.shows(); err != nil && !in.Template {
+			return invalid(at+"/fault", "%w", err)
+		}
 	}
 	if in.Template {
 		if err := r.compileTemplate(in, names, at); err != nil {
@@ -120,6 +123,9 @@ func (r *reply) compileBody(in schemas.StubResponse, at string, files fileReader
 			return "", invalid(at+"/file", "%w", err)
 		}
 		contentType = mime.TypeByExtension(filepath.Ext(in.File))
+	}
+	if kind := r.faultKind(); given == 0 && kind.least != nil {
+		r.body, contentType = faultBody(r.fault.Kind), "application/json"
 	}
 	if given > 1 {
 		return "", invalid(at, "has %d bodies; give one of json, text, base64 and file", given)

@@ -133,7 +133,7 @@ const maxRouteDelay = time.Hour
 
 func routeDelay(_ *request, arg string) *reply {
 	ms, err := strconv.Atoi(arg)
-	if err != nil || ms < 0 || milliseconds(ms) > maxRouteDelay {
+	if err != nil || ms < 0 || int64(ms) > maxRouteDelay.Milliseconds() {
 		return problem(http.StatusBadRequest, fmt.Sprintf("%q is not a delay; give milliseconds from 0 to %d.", arg, maxRouteDelay.Milliseconds()), nil)
 	}
 	r := newReply(http.StatusOK, "application/json", mustJSON(ordered{{"delayMs", ms}}))
@@ -180,8 +180,11 @@ func routeFault(q *request, arg string) *reply {
 	if err := checkFault(*fault, ""); err != nil {
 		return problem(http.StatusBadRequest, err.Error(), nil)
 	}
-	r := newReply(http.StatusOK, "application/json", mustJSON(ordered{{"fault", arg}, {"about", faultKinds[arg].about}}))
+	r := newReply(http.StatusOK, "application/json", faultBody(arg))
 	r.fault = fault
+	if err := r.shows(); err != nil {
+		return problem(http.StatusBadRequest, err.Error()+".", nil)
+	}
 	return r
 }
 

@@ -48,14 +48,29 @@ func (s *Server) decide(q *request) decision {
 		d.near = append(d.near, q.scope.index.nearPaths(q, maxNear-len(d.near))...)
 		d.reply = missReply(q, d.near)
 	}
-	if fault := d.reply.fault; fault != nil {
-		if rewrite := faultKinds[fault.Kind].rewrite; rewrite != nil {
-			delay := d.reply.delay
-			d.reply, d.fault = rewrite(d.reply, q, *fault), fault.Kind
-			d.reply.delay = delay
-		}
+	if d.reply.fault != nil {
+		d.applyFault(q)
 	}
 	return d
+}
+
+// applyFault makes another reply of one whose fault is a reply, and drops a
+// fault that would not show: nobody shall look for what was not there.
+func (d *decision) applyFault(q *request) {
+	fault, kind, delay := *d.reply.fault, d.reply.faultKind(), d.reply.delay
+	err := d.reply.shows() // the body of a template is known only now
+	switch {
+	case err != nil, kind.inBody && q.Method == http.MethodHead:
+		plain := *d.reply
+		plain.fault = nil
+		d.reply = &plain
+		if err != nil {
+			d.err = err.Error()
+		}
+	case kind.rewrite != nil:
+		d.reply, d.fault = kind.rewrite(d.reply, q, fault), fault.Kind
+		d.reply.delay = delay
+	}
 }
 
 // fill makes the reply of a template.
