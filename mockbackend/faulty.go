@@ -7,7 +7,9 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -44,7 +46,7 @@ var listenerKinds = map[string]listenerKind{
 		about:  "Puts the TLS handshake off for 10 seconds.",
 		scheme: "https",
 		listen: func(s *Server) (net.Addr, error) {
-			return s.listenFaulty(&door{tls: tlsConfig(s.goodCert(nil)), patience: slowHandshake})
+			return s.listenFaulty(&door{tls: tlsConfig(s.goodCert()), patience: slowHandshake})
 		},
 	},
 	"tls-expired": {
@@ -52,7 +54,7 @@ var listenerKinds = map[string]listenerKind{
 		scheme: "https",
 		listen: func(s *Server) (net.Addr, error) {
 			yesterday := time.Now().Add(-24 * time.Hour)
-			cert := s.authority().issue(yesterday.Add(-validAfter), yesterday, localHosts(nil)...)
+			cert := s.authority().issue(yesterday.Add(-validAfter), yesterday, localHosts(s.addr)...)
 			return s.listenFaulty(&door{tls: tlsConfig(cert)})
 		},
 	},
@@ -87,7 +89,8 @@ type faulty struct {
 // FaultyURL gives the base URL of a listener that fails before there is a
 // request, as [ListenerKinds] says. One that lets a request through answers it
 // like the server itself. The listener is opened with the first use, on a free
-// port of the loopback interface, and closed with the server.
+// port of the address that the server listens on, and closed with the server. Of
+// all addresses, the URL names the loopback one.
 func (s *Server) FaultyURL(kind string) (string, error) {
 	k, ok := listenerKinds[kind]
 	if !ok {
@@ -111,13 +114,38 @@ func (s *Server) FaultyURL(kind string) (string, error) {
 	if s.faulty.urls == nil {
 		s.faulty.urls = map[string]string{}
 	}
-	s.faulty.urls[kind] = k.scheme + "://" + addr.String()
+	s.faulty.urls[kind] = k.scheme + "://" + reachable(addr)
 	return s.faulty.urls[kind], nil
+}
+
+// reachable is an address at which this machine reaches a listener.
+func reachable(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return addr.String()
+}
+
+// towards is a URL of this server with the host that a client called: of a
+// server on all addresses, each client knows one.
+func towards(base, host string) string {
+	u, err := url.Parse(base)
+	called, callErr := url.Parse("//" + host)
+	if err != nil || callErr != nil || called.Hostname() == "" {
+		return base
+	}
+	u.Host = net.JoinHostPort(called.Hostname(), u.Port())
+	return u.String()
 }
 
 // listenFaulty opens a door on a free port.
 func (s *Server) listenFaulty(d *door) (net.Addr, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	host, _, err := net.SplitHostPort(s.opts.Addr)
+	if err != nil {
+		return nil, err
+	}
+	at := net.JoinHostPort(host, "0")
+	listener, err := net.Listen(networkOf(at), at)
 	if err != nil {
 		return nil, err
 	}

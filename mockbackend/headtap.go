@@ -2,6 +2,7 @@ package mockbackend
 
 import (
 	"bytes"
+	"crypto/tls"
 	"net"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 type tapConn struct {
 	net.Conn
 	tap headTap
+	tls *tls.ConnectionState // nil without TLS; net/http sees no *tls.Conn
 }
 
 func (c *tapConn) Read(p []byte) (int, error) {

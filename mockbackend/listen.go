@@ -31,6 +31,9 @@ type door struct {
 	work  sync.WaitGroup
 }
 
+// handshakeTime is how long a client may take for a TLS handshake.
+const handshakeTime = 30 * time.Second
+
 // acceptPause is the time between two tries to accept a connection.
 const acceptPause = 10 * time.Millisecond
 
@@ -68,7 +71,9 @@ func (d *door) admit(conn net.Conn) {
 	secured := tls.Server(conn, d.tls)
 	err := sleep(d.ctx, d.patience)
 	if err == nil {
-		err = secured.HandshakeContext(d.ctx)
+		ctx, cancel := context.WithTimeout(d.ctx, handshakeTime)
+		err = secured.HandshakeContext(ctx)
+		cancel()
 	}
 	if err != nil {
 		_ = conn.Close() // a client that does not like our certificate
@@ -76,8 +81,8 @@ func (d *door) admit(conn net.Conn) {
 		return
 	}
 	var made net.Conn = secured
-	if secured.ConnectionState().NegotiatedProtocol != "h2" {
-		made = &tapConn{Conn: secured}
+	if state := secured.ConnectionState(); state.NegotiatedProtocol != "h2" {
+		made = &tapConn{Conn: secured, tls: &state}
 	}
 	d.conns.replace(conn, made)
 	select {

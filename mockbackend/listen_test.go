@@ -15,7 +15,7 @@ func TestSlowHandshakeEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer srv.Close()
-	addr, err := srv.listenFaulty(&door{tls: tlsConfig(srv.goodCert(nil)), patience: patience})
+	addr, err := srv.listenFaulty(&door{tls: tlsConfig(srv.goodCert()), patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

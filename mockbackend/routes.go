@@ -149,6 +149,7 @@ func routeFault(q *request, arg string) *reply {
 		if err != nil {
 			return problem(http.StatusNotImplemented, err.Error(), nil)
 		}
+		base = towards(base, q.Host)
 		location := schemas.StubHeader{Name: "Location", Value: base + q.base + "/status/200"}
 		return jsonReply(http.StatusTemporaryRedirect, ordered{{"fault", arg}, {"about", listenerKinds[arg].about}, {"url", base}}, location)
 	}

@@ -103,8 +103,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.conns.enter()
 		defer s.conns.leave()
 	}
+	tapped, _ := r.Context().Value(connKey{}).(*tapConn)
+	if tapped != nil && r.TLS == nil {
+		r.TLS = tapped.tls
+	}
 	q := newRequest(r)
-	if tapped, ok := r.Context().Value(connKey{}).(*tapConn); ok {
+	if tapped != nil {
 		q.head = tapped.tap.next(q.head)
 	}
 	if err := s.place(q); err != nil {

@@ -63,6 +63,7 @@ type Server struct {
 	drain    context.CancelFunc
 
 	url       string
+	addr      net.Addr // that it listens on; nil of one that does not
 	http      *http.Server
 	cert      *tls.Certificate // nil without TLS
 	authority func() *authority
@@ -124,9 +125,9 @@ func Start(opts Options) (*Server, error) {
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	d := &door{Listener: listener}
-	s.url = "http://" + listener.Addr().String()
+	s.addr, s.url = listener.Addr(), "http://"+listener.Addr().String()
 	if s.opts.TLS {
-		cert := s.goodCert(listener.Addr())
+		cert := s.goodCert()
 		s.cert, d.tls = &cert, tlsConfig(cert)
 		s.url = "https://" + listener.Addr().String()
 	}

@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -95,16 +96,30 @@ func pemOf(ders ...[]byte) []byte {
 // localHosts are the names under which the server is reached.
 func localHosts(addr net.Addr) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
-	if tcp, ok := addr.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && !tcp.IP.IsUnspecified() {
+	tcp, ok := addr.(*net.TCPAddr)
+	switch {
+	case !ok || tcp.IP.IsLoopback():
+	case tcp.IP.IsUnspecified():
+		// An error leaves the names out; whoever calls by one is told by TLS.
+		addrs, _ := net.InterfaceAddrs()
+		for _, a := range addrs {
+			if ip, ok := a.(*net.IPNet); ok && !ip.IP.IsLoopback() {
+				hosts = append(hosts, ip.IP.String())
+			}
+		}
+		if name, err := os.Hostname(); err == nil {
+			hosts = append(hosts, name)
+		}
+	default:
 		hosts = append(hosts, tcp.IP.String())
 	}
 	return hosts
 }
 
-// goodCert makes a certificate for a listener at addr.
-func (s *Server) goodCert(addr net.Addr) tls.Certificate {
+// goodCert makes a certificate for the server.
+func (s *Server) goodCert() tls.Certificate {
 	now := time.Now()
-	return s.authority().issue(now.Add(-validBefore), now.Add(validAfter), localHosts(addr)...)
+	return s.authority().issue(now.Add(-validBefore), now.Add(validAfter), localHosts(s.addr)...)
 }
 
 // tlsConfig is that of a listener with the certificate.

@@ -2,6 +2,7 @@ package mockbackend
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -65,6 +66,9 @@ func (r *reply) checkSocketless(at string) error {
 
 // respond answers a client's request in process.
 func (s *Server) respond(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		defer r.Body.Close() // as http.RoundTripper has to
+	}
 	q := newRequest(r)
 	defer q.release()
 	if err := s.place(q); err != nil {
@@ -77,8 +81,11 @@ func (s *Server) respond(r *http.Request) (*http.Response, error) {
 		q.sent.Error = err.Error()
 		return nil, err
 	}
-	if err := sleep(r.Context(), a.delay.next()); err != nil {
-		q.sent.ClientEnded, q.sent.Error = true, err.Error()
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(q.scope.ctx, func() { cancel(context.Cause(q.scope.ctx)) })()
+	if err := sleep(ctx, a.delay.next()); err != nil {
+		q.sent.ClientEnded, q.sent.Error = !q.scope.ended(), err.Error()
 		return nil, err
 	}
 	body := a.body
