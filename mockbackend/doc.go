@@ -12,9 +12,12 @@
 // server have a [Scope] each. A browser that opens / sees what can be called
 // and what was received; the admin API is described at /__mock/openapi.json.
 //
-// Answers that RFC 9110 allows go out through net/http, headers of different
-// names in its order. The others (a body after 204, no Content-Length,
-// forbidden bytes in a header, the order asked for with raw, most faults) are
+// Answers that RFC 9110 allows go out through net/http. Over HTTP/1.1 the
+// headers that a stub lists keep their order and spelling, and those that come
+// by themselves follow; over HTTP/2, and from another http.Server, headers of
+// different names have the order of net/http, which means the same (RFC 9110,
+// section 5.3). The others (a body after 204, no Content-Length, forbidden bytes
+// in a header, the exact bytes asked for with raw, most faults) are
 // written byte by byte on a connection taken over from it, which is closed
 // afterwards. They need HTTP/1.1: over HTTP/2, which comes with
 // [Options.TLS], they are refused with 505 and the reason.

@@ -19,6 +19,10 @@ type tapConn struct {
 	net.Conn
 	tap headTap
 	tls *tls.ConnectionState // nil without TLS; net/http sees no *tls.Conn
+	// order is that of the coming heads of an answer, and held what has been
+	// written of them.
+	order headOrder
+	held  []byte
 }
 
 func (c *tapConn) Read(p []byte) (int, error) {
@@ -194,10 +198,6 @@ func framing(head []byte) (tapState, int64) {
 					state, length = tapBody, n
 				}
 			}
-		case 'u':
-			if hasField(line, "upgrade:") {
-				return tapOff, 0
-			}
 		}
 	}
 	return state, length
@@ -220,11 +220,18 @@ func hasField(line []byte, name string) bool {
 	return true
 }
 
-// parseFields gives header field lines in order, names as spelled.
+// parseFields gives header field lines in order, names as spelled. A line that
+// begins with blanks goes on with the one before it (RFC 9112, section 5.2).
 func parseFields(lines []byte) schemas.StubHeaders {
 	fields := make(schemas.StubHeaders, 0, bytes.Count(lines, []byte("\n")))
 	for line := range strings.Lines(string(lines)) {
-		name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
+		line = strings.TrimRight(line, "\r\n")
+		if folded := strings.Trim(line, " \t"); folded != "" && folded[0] != line[0] && len(fields) > 0 {
+			last := &fields[len(fields)-1].Value
+			*last = strings.TrimLeft(*last+" "+folded, " ")
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
 		if ok {
 			fields = append(fields, schemas.StubHeader{Name: name, Value: strings.Trim(value, " \t")})
 		}

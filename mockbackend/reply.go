@@ -24,6 +24,7 @@ type reply struct {
 	// polite are the headers as net/http takes them, a list because that is
 	// faster than a map. Nobody may change it: stubs share it.
 	polite []politeField
+	order  headOrder // of the polite headers, where net/http would change it
 	delay  *delay
 	fault  *schemas.StubFault
 	// play, where set, sends the answer: the model's, which come in pieces.
@@ -94,6 +95,7 @@ func (r *reply) compile(in schemas.StubResponse, at string, names []string, file
 	r.prepare(at)
 	if r.impolite == nil {
 		r.polite = shared(r.polite)
+		r.order = r.headOrder(in.Headers)
 	}
 	return nil
 }

@@ -182,6 +182,11 @@ func (s *Server) sendPolite(w http.ResponseWriter, q *request, a *reply) {
 	if len(a.body) >= bigBody {
 		q.reach(PhaseBody)
 	}
+	if a.order != nil {
+		if tapped, ok := q.Context().Value(connKey{}).(*tapConn); ok && q.ProtoMajor == 1 {
+			tapped.order = a.order
+		}
+	}
 	n, err := a.send(w, q.Method == http.MethodHead)
 	q.sent.BodyBytes = n
 	if err != nil {

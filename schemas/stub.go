@@ -96,8 +96,8 @@ type StubResponse struct {
 	// Omit names headers that are otherwise added: Content-Type,
 	// Content-Length, Date, Connection.
 	Omit []string `json:"omit,omitempty"`
-	// Raw writes the answer byte for byte: header order and spelling as
-	// listed.
+	// Raw writes the answer byte for byte as listed, and closes the connection
+	// after it.
 	Raw bool `json:"raw,omitempty"`
 	// Template fills in what the text/template actions in the body and the
 	// header values say of the request; in a JSON body, those in its strings.
