@@ -16,7 +16,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !s.knowsHost(r):
-			writeReply(w, refusal(problemForeign, "The Host of the request is not one of this server's; call it by its loopback address.", nil))
+			writeReply(w, refusal(problemForeign, unknownHost, nil))
 		case isForeign(r):
 			writeReply(w, refusal(problemForeign, "Pages of other sites may not use the admin API.", nil))
 		case !s.authorized(r):
@@ -27,6 +27,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 	})
 }
+
+// unknownHost is said to who calls by a name that is not the server's.
+const unknownHost = "The Host of the request is not one of this server's; call it by its loopback address."
 
 // isForeign tells a request that a browser makes for another site.
 func isForeign(r *http.Request) bool {

@@ -41,7 +41,7 @@ func (s *Server) servePage(w http.ResponseWriter, q *request) bool {
 		return false
 	}
 	if !s.knowsHost(q.Request) {
-		writeReply(w, newReply(http.StatusForbidden, "text/plain; charset=utf-8", []byte("The Host of the request is not one of this server's; call it by its loopback address.\n")))
+		writeReply(w, newReply(http.StatusForbidden, "text/plain; charset=utf-8", []byte(unknownHost+"\n")))
 		return true
 	}
 	header := w.Header()

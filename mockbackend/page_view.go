@@ -45,20 +45,22 @@ type page struct {
 }
 
 func (s *Server) pageOf(q *request, query url.Values) page {
-	base := "http://" + q.Host
-	if q.TLS != nil {
-		base = "https://" + q.Host
-	}
+	base := q.origin()
+	curl := curlFor(base)
 	p := page{
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
-		Base: base + q.base, Prefix: q.base, Scope: q.scope.Key(),
+		Base: base, Prefix: q.base, Scope: q.scope.Key(),
 		Tries:    tries(),
 		Links:    []string{"/orders", "/orders/1", "/export", "/tenants/acme/report", "/bytes/64"},
 		Locked:   !s.authorized(q.Request),
-		StubCurl: "curl -i " + base + q.base + "/__mock/stubs -d '" + sampleStub + "'\ncurl -i " + base + q.base + "/hi",
+		StubCurl: curl + " " + shellQuote(base+"/__mock/stubs") + " -d '" + sampleStub + "'\n" + curl + " " + shellQuote(base+"/hi"),
 	}
 	for i := range p.Tries {
-		p.Tries[i].Curl = "curl -i " + shellQuote(p.Base+p.Tries[i].Sample)
+		call := curl
+		if p.Tries[i].Name == "fault" {
+			call = http1(curl, base)
+		}
+		p.Tries[i].Curl = call + " " + shellQuote(base+p.Tries[i].Sample)
 	}
 	if p.Locked {
 		p.WrongToken = query.Has("token")

@@ -26,9 +26,9 @@ type request struct {
 	seq    uint64   // in the journal
 	taken  net.Conn // the connection, when it was taken over
 	sent   Sent
-	base   string // prefix of the path that named the scope
+	base   string // prefix of the path that named the scope, escaped for URLs
 	target string // as sent
-	path   string // without base, canonical, see canonicalPath
+	path   string // without that prefix, canonical, see canonicalPath
 	head   []byte // as it came, or as if it had
 	body   []byte
 	// bodyBytes is the true length of the body, of which body is the start.
@@ -140,6 +140,15 @@ var (
 
 // plainSegment gives the text of a segment of a canonical path.
 func plainSegment(s string) string { return canonicalUnescaper.Replace(s) }
+
+// origin is the base URL that the client called, without a trailing slash.
+func (q *request) origin() string {
+	scheme := "http://"
+	if q.TLS != nil {
+		scheme = "https://"
+	}
+	return scheme + q.Host + q.base
+}
 
 func (q *request) queryValues() url.Values {
 	if q.query == nil {

@@ -27,7 +27,7 @@ var readyRoutes = map[string]func(q *request, arg string) *reply{
 // path is none of theirs.
 func (s *Server) route(q *request) (*reply, string) {
 	if q.path == "/" {
-		return guide(q), "guide"
+		return s.guide(q), "guide"
 	}
 	if r := routeModel(q); r != nil {
 		return r, "model"

@@ -233,13 +233,13 @@ func (s *Server) place(q *request) error {
 	var key string
 	if rest, ok := strings.CutPrefix(q.path, scopePrefix); ok {
 		segment, _, _ := strings.Cut(rest, "/")
-		q.base = scopePrefix + segment
-		if q.path = q.path[len(q.base):]; q.path == "" {
+		if q.path = rest[len(segment):]; q.path == "" {
 			q.path = "/"
 		}
 		if key = plainSegment(segment); key == "" {
 			return fmt.Errorf("the path names no scope; give %s{key}/...", scopePrefix)
 		}
+		q.base = scopePrefix + url.PathEscape(key)
 	} else if named := q.Header[ScopeHeader]; len(named) > 0 {
 		key = named[0]
 	}

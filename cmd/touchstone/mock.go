@@ -261,7 +261,7 @@ func (f mockFlags) announce(ctx context.Context, server *mockbackend.Server, stu
 	var admin string
 	if token != "" {
 		fmt.Fprintf(stdout, "The admin API and the page ask for a token, which is not shown again:\n  export MOCK_TOKEN=%s\n  In a browser: %s/?token=%[1]s\n\n", token, base)
-		admin = `-H "Authorization: Bearer $MOCK_TOKEN"`
+		admin = mockbackend.AdminHeader
 	}
 	fmt.Fprint(stdout, mockbackend.Guide(base, curl, admin), "\nCtrl-C ends it.\n")
 	if err := stdout.failure(); err != nil {

@@ -289,6 +289,13 @@ func TestMockTLS(t *testing.T) {
 	if out, exit := shell(t, line); exit != 0 || !strings.Contains(out, "HTTP/2 400") || !strings.Contains(line, "--cacert "+ca) {
 		t.Errorf("%s\nexit code %d: %s", line, exit, out)
 	}
+	for _, line := range p.commands() {
+		if strings.Contains(line, "/fault/reset") {
+			if out, exit := shell(t, line); exit != 35 && exit != 56 || !strings.Contains(out, "reset") {
+				t.Errorf("%s\nexit code %d: %s", line, exit, out)
+			}
+		}
+	}
 	careless := startMock(t, "--tls")
 	if out, exit := shell(t, careless.commands()[0]); exit != 0 || !strings.Contains(out, " 400") {
 		t.Errorf("without a file for the certificate: exit code %d: %s", exit, out)
