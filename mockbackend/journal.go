@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -29,7 +30,10 @@ type Journal struct {
 	next    uint64 // number of the coming entry
 	bytes   int64  // of all blobs
 	dropped uint64
-	heads   []uint64      // latest entry of the stubs with a hash modulo the length
+	heads   []uint64 // latest entry of the stubs with a hash modulo the length
+	// early are entries that left before their answer ended, by number: an
+	// observer hears of the end of each request.
+	early   map[uint64]Entry
 	changed chan struct{} // closed at a change, when somebody waits
 }
 
@@ -89,7 +93,19 @@ func (j *Journal) begin(q *request, d *decision) uint64 {
 func (j *Journal) decided(seq uint64, q *request, d *decision) {
 	j.mu.Lock()
 	if seq < j.first {
+		e, observed := j.early[seq]
+		e.Body, e.BodyBytes = bytes.Clone(q.body), q.bodyBytes
+		if q.bodyErr != nil {
+			e.BodyError = q.bodyErr.Error()
+		}
+		e.Stub, e.Route, e.Near, e.Sent = d.stub, d.route, d.near, q.sent
+		if observed {
+			j.early[seq] = e
+		}
 		j.mu.Unlock()
+		if observed {
+			j.observe(e)
+		}
 		return
 	}
 	j.take(seq, q, d)
@@ -153,7 +169,13 @@ func (j *Journal) progress(seq uint64, sent Sent) {
 func (j *Journal) finish(seq uint64, sent Sent) {
 	j.mu.Lock()
 	if seq < j.first {
+		e, observed := j.early[seq]
+		delete(j.early, seq)
 		j.mu.Unlock()
+		if observed {
+			e.Sent, e.Done, e.Duration = sent, true, time.Since(e.Time)
+			j.observe(e)
+		}
 		return
 	}
 	s := j.at(seq)
@@ -185,7 +207,18 @@ func (j *Journal) makeRoom(n int) {
 	}
 }
 
+// leave notes that an entry leaves the journal.
+func (j *Journal) leave(seq uint64) {
+	if s := j.at(seq); j.observe != nil && !s.done {
+		if j.early == nil {
+			j.early = map[uint64]Entry{}
+		}
+		j.early[seq] = j.entry(s, seq)
+	}
+}
+
 func (j *Journal) dropOldest() {
+	j.leave(j.first)
 	s := j.at(j.first)
 	j.bytes -= int64(len(s.blob))
 	if cap(s.blob) > keepBlob {
@@ -253,23 +286,35 @@ func (j *Journal) Entry(seq uint64) (e Entry, kept bool) {
 }
 
 func (j *Journal) entries(f Filter) []Entry {
-	var list []Entry
-	first := max(j.first, f.After+1)
-	if f.Stub != "" && len(j.heads) > 0 {
-		for seq := *j.head(hashID(f.Stub)); seq >= first; seq = j.at(seq).previous {
-			if s := j.at(seq); f.selects(s) {
-				list = append(list, j.entry(s, seq))
-			}
-		}
-		slices.Reverse(list)
-		return list
-	}
-	for seq := first; seq < j.next; seq++ {
-		if s := j.at(seq); f.selects(s) {
-			list = append(list, j.entry(s, seq))
-		}
+	seqs := slices.Sorted(j.selected(f))
+	list := make([]Entry, len(seqs))
+	for i, seq := range seqs {
+		list[i] = j.entry(j.at(seq), seq)
 	}
 	return list
+}
+
+// selected gives the numbers of the selected entries, in any order.
+func (j *Journal) selected(f Filter) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		if f.After >= j.next {
+			return
+		}
+		first := max(j.first, f.After+1)
+		if f.Stub != "" && len(j.heads) > 0 {
+			for seq := *j.head(hashID(f.Stub)); seq >= first; seq = j.at(seq).previous {
+				if f.selects(j.at(seq)) && !yield(seq) {
+					return
+				}
+			}
+			return
+		}
+		for seq := first; seq < j.next; seq++ {
+			if f.selects(j.at(seq)) && !yield(seq) {
+				return
+			}
+		}
+	}
 }
 
 // Last is the Seq of the latest request, 0 before the first.
@@ -290,8 +335,21 @@ func (j *Journal) Dropped() uint64 {
 func (j *Journal) Clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	for seq := j.first; seq < j.next; seq++ {
+		j.leave(seq)
+	}
 	j.slots, j.heads = nil, nil
 	j.first, j.bytes, j.dropped = j.next, 0, 0
+}
+
+// has tells whether n entries are selected, at least.
+func (j *Journal) has(n int, f Filter) bool {
+	for range j.selected(f) {
+		if n--; n <= 0 {
+			return true
+		}
+	}
+	return n <= 0
 }
 
 // Wait returns the selected entries once there are at least n of them. When
@@ -299,8 +357,8 @@ func (j *Journal) Clear() {
 func (j *Journal) Wait(ctx context.Context, f Filter, n int) ([]Entry, error) {
 	for {
 		j.mu.Lock()
-		list := j.entries(f)
-		if len(list) >= n {
+		if j.has(n, f) {
+			list := j.entries(f)
 			j.mu.Unlock()
 			return list, nil
 		}
@@ -312,7 +370,13 @@ func (j *Journal) Wait(ctx context.Context, f Filter, n int) ([]Entry, error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return list, fmt.Errorf("waiting for %d requests, have %d: %w", n, len(list), context.Cause(ctx))
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			list, gone := j.entries(f), ""
+			if j.dropped > 0 {
+				gone = fmt.Sprintf(" (%d of all have made room for later ones: the journal holds %d requests and %d bytes)", j.dropped, j.maxSlots, j.maxBytes)
+			}
+			return list, fmt.Errorf("waiting for %d requests, have %d%s: %w", n, len(list), gone, context.Cause(ctx))
 		}
 	}
 }
