@@ -31,7 +31,8 @@
 // actions of text/template in its body and header values: .Method, .Target,
 // .Path.name (a segment that the stub's path names), .Query "name", .Header
 // "Name", .Cookie "name", .JSON (the body, decoded), .Body (as text), .Count
-// (the how-manyeth answer of the stub this is), and the function json.
+// (the how-manyeth answer of the stub this is), and the functions json, and
+// number for numbers with a point.
 //
 // The same stubs answer without a socket through [Server.Transport] and
 // [NewTransport]; what needs a wire is refused there.

@@ -39,6 +39,7 @@ type request struct {
 	json      any
 	jsonErr   error
 	jsonKnown bool
+	steps     int // of a template's ranges
 }
 
 var errBodyCut = errors.New("it is longer than what the journal keeps")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -48,16 +49,64 @@ func (d templateData) Cookie(name string) string {
 	return ""
 }
 
-// JSON gives the body, decoded.
-func (d templateData) JSON() (any, error) { return d.q.bodyJSON() }
+// JSON gives the body, decoded: a whole number that fits as int64, any other as
+// it came, such as 1.50, for which the function number is there.
+func (d templateData) JSON() (any, error) {
+	v, err := d.q.bodyJSON()
+	return withIntegers(v), err
+}
+
+// withIntegers gives a decoded JSON value with whole numbers that a template can
+// compare, and that are false where they are 0.
+func withIntegers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		other := make(map[string]any, len(v))
+		for name, member := range v {
+			other[name] = withIntegers(member)
+		}
+		return other
+	case []any:
+		other := make([]any, len(v))
+		for i, item := range v {
+			other[i] = withIntegers(item)
+		}
+		return other
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+	}
+	return v
+}
+
+// requestFields are what a template can ask of the request.
+var requestFields = []string{"Method", "Target", "Path", "Query", "Header", "Cookie", "JSON", "Body", "Count"}
+
+// maxSteps bounds how often the ranges of one answer go round.
+const maxSteps = 1_000_000
 
 var templateFuncs = template.FuncMap{
+	// number gives a number, or a text that is one, for comparisons with others
+	// that have a point.
+	"number": func(v any) (float64, error) { return strconv.ParseFloat(fmt.Sprint(v), 64) },
+	// step is put into each range: what a client sends decides how often that
+	// goes round, and a template cannot be stopped from outside.
+	"step": func(d templateData) (string, error) {
+		if d.q.steps++; d.q.steps > maxSteps {
+			return "", fmt.Errorf("its ranges go round more than %d times", maxSteps)
+		}
+		return "", nil
+	},
 	// json writes a value as JSON, for bodies that are text.
 	"json": func(v any) (string, error) {
 		text, err := json.Marshal(v)
 		return string(text), err
 	},
 }
+
+// stepNode calls step, as {{step $}} does.
+var stepNode = template.Must(template.New("").Funcs(templateFuncs).Parse("{{step $}}")).Root.Nodes[0]
 
 // maxRendered bounds what a template may make of a request.
 const maxRendered = 16 << 20
@@ -123,8 +172,9 @@ func parseTemplate(text string, names []string) (*template.Template, error) {
 	return t, nil
 }
 
-// checkNode looks for segments that the path does not name. outside tells that
-// the dot is the request.
+// checkNode looks for what the request does not have, such as segments that the
+// path does not name, and makes ranges count. outside tells that the dot is the
+// request.
 func checkNode(node parse.Node, names []string, outside bool) error {
 	list := func(nodes ...parse.Node) error {
 		for _, n := range nodes {
@@ -150,7 +200,9 @@ func checkNode(node parse.Node, names []string, outside bool) error {
 	case *parse.WithNode:
 		return branch(&n.BranchNode, false)
 	case *parse.RangeNode:
-		return branch(&n.BranchNode, false)
+		err := branch(&n.BranchNode, false)
+		n.List.Nodes = append(n.List.Nodes, stepNode)
+		return err
 	case *parse.TemplateNode:
 		return errors.New("is a template that calls others, which is not possible here")
 	case *parse.PipeNode:
@@ -161,17 +213,20 @@ func checkNode(node parse.Node, names []string, outside bool) error {
 		}
 	case *parse.FieldNode:
 		if outside {
-			return checkSegment(n.Ident, names)
+			return checkField(n.Ident, names)
 		}
 	case *parse.VariableNode:
 		if n.Ident[0] == "$" {
-			return checkSegment(n.Ident[1:], names)
+			return checkField(n.Ident[1:], names)
 		}
 	}
 	return nil
 }
 
-func checkSegment(ident, names []string) error {
+func checkField(ident, names []string) error {
+	if len(ident) > 0 && !slices.Contains(requestFields, ident[0]) {
+		return fmt.Errorf("asks for .%s, which a request does not have; it has .%s", ident[0], strings.Join(requestFields, ", ."))
+	}
 	if len(ident) > 1 && ident[0] == "Path" && !slices.Contains(names, ident[1]) {
 		return fmt.Errorf("asks for the segment %s, which the path does not name; it names [%s]", ident[1], strings.Join(names, " "))
 	}

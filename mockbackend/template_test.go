@@ -10,7 +10,7 @@ import (
 
 func TestTemplates(t *testing.T) {
 	const target = "/o/a%2Fb%25/c/d%20e?q=say+%22hi%22"
-	for name, tt := range map[string]struct{ path, respond, body, want, header string }{
+	for name, tt := range map[string]struct{ path, query, respond, body, want, header string }{
 		"segments": {path: `/o/{id}/{rest...}`, respond: `"text":"{{.Path.id}}|{{.Path.rest}}"`, want: "a/b%|c/d e"},
 		"json": {path: `/o/{id}/{rest...}`, respond: `"json":{"id":"{{.Path.id}}","n":[1.50,"{{.Query \"q\"}}"],"{{.Method}}":"plain \\ {{.Cookie \"sid\"}}"}`,
 			want: `{"id":"a/b%","n":[1.50,"say \"hi\""],"POST":"plain \\ s1"}`},
@@ -19,6 +19,8 @@ func TestTemplates(t *testing.T) {
 		"headers": {path: `/o/{any...}`, respond: `"headers":[["X-T","{{.Header \"x-tag\"}}/{{.Header \"none\"}}/"]],"text":"{{.Target}}"`, want: target, header: "tag//"},
 		"branches": {path: `/o/{any...}`, respond: `"text":"{{if eq .Count 1}}first{{else}}later{{end}}{{with .Query \"none\"}}{{.}}{{end}}{{range .JSON.list}}{{.}},{{$.Method}};{{end}}"`,
 			body: `{"list":["x","y"]}`, want: "firstx,POST;y,POST;"},
+		"numbers": {path: `/o/{any...}`, respond: `"text":"{{if gt .JSON.n 5}}more{{end}} {{if .JSON.zero}}some{{else}}none{{end}} {{.JSON.n}} {{.JSON.long}} {{.JSON.price}} {{if gt (number .JSON.price) 1.0}}dear{{end}} {{if eq (number (.Query \"n\")) 2.0}}two{{end}}"`,
+			query: "&n=2", body: `{"n":1000000,"zero":0,"long":12345678901234567890,"price":1.50}`, want: "more none 1000000 12345678901234567890 1.50 dear two"},
 		"with a fault":  {path: `/o/{id}/{rest...}`, respond: `"text":"{{.Path.id}}","fault":{"kind":"drip","intervalMs":1}`, want: "a/b%"},
 		"not asked for": {path: `/o/{id}/{rest...}`, respond: `"template":false,"text":"{{.Path.id}}"`, want: "{{.Path.id}}"},
 	} {
@@ -28,7 +30,7 @@ func TestTemplates(t *testing.T) {
 			}
 			srv := start(t, mockbackend.Options{})
 			add(t, srv, `{"match":{"path":"`+tt.path+`"},"respond":{`+tt.respond+`}}`)
-			got := call(t, newClient(t), "POST", srv.URL()+target, tt.body, "X-Tag", "tag", "Cookie", "sid=s1")
+			got := call(t, newClient(t), "POST", srv.URL()+target+tt.query, tt.body, "X-Tag", "tag", "Cookie", "sid=s1")
 			if got.body != tt.want || got.header.Get("X-T") != tt.header {
 				t.Errorf("got %q, X-T %q; want %q, %q", got.body, got.header.Get("X-T"), tt.want, tt.header)
 			}
@@ -56,6 +58,9 @@ func TestTemplateFails(t *testing.T) {
 		{`{"template":true,"text":"{{.JSON.a}}"}`, "/x", `{`, "JSON"},
 		{`{"template":true,"headers":[["X-T","{{.Path.id}}"]]}`, "/a%0d%0aSet-Cookie:x", "", "more than one line"},
 		{`{"template":true,"text":"{{range $i, $x := .JSON}}{{printf \"%1000000d\" $i}}{{end}}"}`, "/x", "[" + strings.Repeat("1,", 20) + "1]", "more than 16777216 bytes"},
+		{`{"template":true,"text":"{{range .JSON.n}}{{end}}"}`, "/x", `{"n":1000000000000}`, "go round more than 1000000 times"},
+		{`{"template":true,"text":"{{range 1000000000000}}{{end}}"}`, "/x", "", "go round more than 1000000 times"},
+		{`{"template":true,"text":"{{with .JSON}}{{range $i, $a := .}}{{range $.JSON}}{{range $.JSON}}{{else}}{{end}}{{end}}{{end}}{{end}}"}`, "/x", "[" + strings.Repeat("1,", 200) + "1]", "go round more than 1000000 times"},
 	} {
 		id := add(t, srv, `{"match":{"path":"/{id}"},"respond":`+tt.respond+`}`)
 		got := call(t, newClient(t), "POST", srv.URL()+tt.path, tt.body)
@@ -76,6 +81,8 @@ func TestTemplateRefusals(t *testing.T) {
 		{`{"text":"{{.Path.no}}"}`, "/respond", "the segment no, which the path does not name; it names [id]"},
 		{`{"text":"{{if .Path.id}}{{else}}{{with 1}}{{$.Path.no}}{{end}}{{end}}"}`, "/respond", "the segment no"},
 		{`{"text":"{{printf \"%s\" (print .Path.no)}}"}`, "/respond", "the segment no"},
+		{`{"text":"{{.nope}}"}`, "/respond", "asks for .nope, which a request does not have; it has .Method, .Target, .Path, .Query,"},
+		{`{"text":"{{range .JSON}}{{$.json}}{{end}}"}`, "/respond", "asks for .json"},
 		{`{"json":{"a":["{{.Path.no}}"]}}`, "/respond/json", "the segment no"},
 		{`{"headers":[["A","1"],["B","{{.Path.no}}"]]}`, "/respond/headers/1", "the segment no"},
 		{`{"text":"{{define \"a\"}}{{end}}"}`, "/respond", "defines others"},
