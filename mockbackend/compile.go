@@ -62,6 +62,7 @@ type stub struct {
 	limit   int64 // how many requests it answers; 0 is any number
 	served  atomic.Int64
 	cycles  bool
+	ends    bool     // with the 404, whatever else would answer but another stub
 	replies []*reply // those of a sequence
 	only    reply    // the one reply of a stub without a sequence
 
@@ -116,7 +117,7 @@ func compileStub(in schemas.Stub, files fileReader) (*stub, error) {
 		default:
 			return nil, invalid("/sequence/then", "is %q; give %s, %s or %s", in.Sequence.Then, thenRepeat, thenCycle, thenNotFound)
 		}
-		s.cycles = in.Sequence.Then == thenCycle
+		s.cycles, s.ends = in.Sequence.Then == thenCycle, in.Sequence.Then == thenNotFound
 		if n := int64(len(in.Sequence.Responses)); in.Sequence.Then == thenNotFound && (s.limit == 0 || s.limit > n) {
 			s.limit = n
 		}
@@ -202,7 +203,8 @@ func (s *stub) names() []string {
 }
 
 // rejects gives the reason why the stub does not take the request, or "", as a
-// condition does. The path has been compared before.
+// condition does. The path has been compared before; whether the stub still
+// answers is another question.
 func (s *stub) rejects(q *request, scenarios *scenarios, tell bool) string {
 	if want := s.Match.Method; want != "" && want != q.Method {
 		if !tell {
@@ -222,12 +224,6 @@ func (s *stub) rejects(q *request, scenarios *scenarios, tell bool) string {
 			}
 			return fmt.Sprintf("scenario %s is in state %q, not %q", s.Scenario.Name, state, s.Scenario.State)
 		}
-	}
-	if s.spent() {
-		if !tell {
-			return unmet
-		}
-		return fmt.Sprintf("has answered its %d requests", s.served.Load())
 	}
 	return ""
 }

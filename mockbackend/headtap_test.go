@@ -37,14 +37,6 @@ func TestHeadTap(t *testing.T) {
 	})
 }
 
-// Two requests that saw the same state: only one may move the scenario on.
-func TestScenarioAdvancesOnce(t *testing.T) {
-	var c scenarios
-	if !c.advance("a", "started", "open") || c.advance("a", "started", "open") || c.state("a") != "open" {
-		t.Errorf("state %q", c.state("a"))
-	}
-}
-
 // A folded line belongs to the field before it (RFC 9112, section 5.2).
 func TestParseFieldsUnfolds(t *testing.T) {
 	got := parseFields([]byte("X-A: one\r\n two: 3\r\n\tfour \r\nx-b:\r\n five\r\n"))

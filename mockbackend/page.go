@@ -78,7 +78,7 @@ func redirect(w http.ResponseWriter, location string) {
 func (c *Scope) takes(q *request) bool {
 	var buf [8]*stub
 	for _, candidate := range c.index.candidates(q.path, buf[:0]) {
-		if candidate.rejects(q, &c.scenarios, false) == "" {
+		if !candidate.spent() && candidate.rejects(q, &c.scenarios, false) == "" {
 			return true
 		}
 	}

@@ -7,6 +7,10 @@ const firstState = "started"
 
 // scenarios holds the state of each named scenario.
 type scenarios struct {
+	// deciding is held while a request is compared with stubs that have a
+	// scenario, until the one that takes it has moved it on: all see one state.
+	deciding sync.Mutex
+
 	mu     sync.Mutex
 	states map[string]string
 }
@@ -20,27 +24,22 @@ func (c *scenarios) state(name string) string {
 	return firstState
 }
 
-// advance moves a scenario on, if it is still in the state the stub wanted.
-func (c *scenarios) advance(name, from, to string) bool {
+// set moves a scenario on; an empty state leaves it alone.
+func (c *scenarios) set(name, state string) {
+	if state == "" {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	state := c.states[name]
-	if state == "" {
-		state = firstState
+	if c.states == nil {
+		c.states = map[string]string{}
 	}
-	if from != "" && from != state {
-		return false
-	}
-	if to != "" {
-		if c.states == nil {
-			c.states = map[string]string{}
-		}
-		c.states[name] = to
-	}
-	return true
+	c.states[name] = state
 }
 
 func (c *scenarios) reset() {
+	c.deciding.Lock()
+	defer c.deciding.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.states = nil

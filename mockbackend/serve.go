@@ -23,25 +23,34 @@ type decision struct {
 func (s *Server) decide(q *request) decision {
 	var d decision
 	var buf [8]*stub
+	var over, locked bool // over: a sequence that then gives the 404 has done so
 	for _, c := range q.scope.index.candidates(q.path, buf[:0]) {
+		if c.Scenario != nil && !locked {
+			locked = true
+			q.scope.scenarios.deciding.Lock()
+			defer q.scope.scenarios.deciding.Unlock()
+		}
 		// Only the first are told of, should none match.
 		why := c.rejects(q, &q.scope.scenarios, len(d.near) < maxNear)
 		if why == "" {
-			reply, count := q.scope.claim(c)
-			if reply != nil {
+			if reply, count := c.claim(); reply != nil {
 				d.reply, d.stub, d.hash, d.near = reply, c.ID, c.idHash, nil
+				if c.Scenario != nil {
+					q.scope.scenarios.set(c.Scenario.Name, c.Scenario.Next)
+				}
 				if reply.template != nil {
 					d.fill(q, c, count)
 				}
 				break
 			}
+			over = over || c.ends
 			why = "has answered its last request"
 		}
 		if len(d.near) < maxNear {
 			d.near = append(d.near, NearStub{c.ID, why})
 		}
 	}
-	if d.reply == nil && !s.opts.StubsOnly {
+	if d.reply == nil && !s.opts.StubsOnly && !over {
 		d.reply, d.route = s.route(q)
 	}
 	if d.reply == nil {
@@ -81,20 +90,6 @@ func (d *decision) fill(q *request, from *stub, count int64) {
 		made = problem(http.StatusInternalServerError, fmt.Sprintf("The template of the stub %s cannot be filled in from this request: %v.", from.ID, err), nil)
 	}
 	d.reply = made
-}
-
-// claim takes one answer from a stub and moves its scenario; nil when another
-// request was faster.
-func (c *Scope) claim(from *stub) (*reply, int64) {
-	r, count := from.claim()
-	if r == nil || from.Scenario == nil {
-		return r, count
-	}
-	if !c.scenarios.advance(from.Scenario.Name, from.Scenario.State, from.Scenario.Next) {
-		from.served.Add(-1)
-		return nil, 0
-	}
-	return r, count
 }
 
 // ServeHTTP answers a request as the stubs say.
