@@ -1,6 +1,7 @@
 package mockbackend
 
 import (
+	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -55,6 +56,12 @@ func (s *Server) adminHandler() http.Handler {
 		mux.HandleFunc(adminPrefix+path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", allowed)
 			writeReply(w, refusal(problemMethod, fmt.Sprintf("%s is not possible here; possible are %s.", r.Method, allowed), nil))
+		})
+	}
+	for path, location := range map[string]string{adminPrefix + "{$}": "openapi.json", strings.TrimSuffix(adminPrefix, "/"): "__mock/openapi.json"} {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", location) // relative: the path may begin with that of a scope
+			w.WriteHeader(http.StatusFound)
 		})
 	}
 	mux.HandleFunc(adminPrefix, func(w http.ResponseWriter, r *http.Request) {
@@ -131,10 +138,13 @@ func readStubs(w http.ResponseWriter, r *http.Request) ([]FileStub, *reply) {
 		name = "body.yaml"
 	}
 	list, err := ReadStubs(name, data)
-	if err != nil {
-		return nil, stubRefusal(err)
+	switch text := bytes.TrimSpace(data); {
+	case err == nil:
+		return list, nil
+	case name == "body.json" && !bytes.HasPrefix(text, []byte("{")) && !bytes.HasPrefix(text, []byte("[")):
+		return nil, refusal(problemMalformed, err.Error()+". YAML is taken too, with Content-Type: application/yaml.", nil)
 	}
-	return list, nil
+	return nil, stubRefusal(err)
 }
 
 func readAdminBody(w http.ResponseWriter, r *http.Request) ([]byte, *reply) {
@@ -204,6 +214,10 @@ func putStub(_ *Server, w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if len(list) != 1 || list[0].ID != "" && list[0].ID != id {
 		writeReply(w, refusal(problemMalformed, fmt.Sprintf("The body must be one stub, with the id %q or none.", id), nil))
+		return
+	}
+	if _, err := DecodeStub(mustJSON(ordered{{"id", id}, {"match", ordered{}}, {"respond", ordered{}}})); err != nil {
+		writeReply(w, stubRefusal(list[0].fail(err)))
 		return
 	}
 	list[0].ID = id

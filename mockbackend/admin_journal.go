@@ -2,6 +2,7 @@ package mockbackend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -97,6 +98,7 @@ func waitForEntries(s *Server, w http.ResponseWriter, r *http.Request) {
 // cannot be used.
 type parameters struct {
 	query url.Values
+	known []string // besides those of a filter
 	err   *struct{ name, text string }
 }
 
@@ -117,7 +119,9 @@ func (p *parameters) fail(name, format string, args ...any) {
 
 func (p *parameters) number(name string, otherwise, low, high int64) int64 {
 	text := p.query.Get(name)
+	p.once(name)
 	p.query.Del(name)
+	p.known = append(p.known, name)
 	if text == "" {
 		return otherwise
 	}
@@ -126,6 +130,13 @@ func (p *parameters) number(name string, otherwise, low, high int64) int64 {
 		p.fail(name, "%s is %q; give a number from %d to %d", name, text, low, high)
 	}
 	return v
+}
+
+// once refuses a parameter that comes several times.
+func (p *parameters) once(name string) {
+	if values := p.query[name]; len(values) > 1 {
+		p.fail(name, "%s comes %d times, as %q; give it once", name, len(values), values)
+	}
 }
 
 // filterParameters are the query parameters of a filter and what each sets.
@@ -138,10 +149,22 @@ var filterParameters = map[string]func(*Filter, string) error{
 		return err
 	},
 	"status":      func(f *Filter, v string) (err error) { f.Status, err = strconv.Atoi(v); return err },
-	"done":        func(f *Filter, v string) (err error) { f.Done, err = strconv.ParseBool(v); return err },
-	"inFlight":    func(f *Filter, v string) (err error) { f.InFlight, err = strconv.ParseBool(v); return err },
-	"clientEnded": func(f *Filter, v string) (err error) { f.ClientEnded, err = strconv.ParseBool(v); return err },
-	"missed":      func(f *Filter, v string) (err error) { f.Missed, err = strconv.ParseBool(v); return err },
+	"done":        onlyTrue(func(f *Filter) { f.Done = true }),
+	"inFlight":    onlyTrue(func(f *Filter) { f.InFlight = true }),
+	"clientEnded": onlyTrue(func(f *Filter) { f.ClientEnded = true }),
+	"missed":      onlyTrue(func(f *Filter) { f.Missed = true }),
+}
+
+// onlyTrue is a condition that can be set: a filter knows no opposite of it.
+func onlyTrue(set func(*Filter)) func(*Filter, string) error {
+	return func(f *Filter, v string) error {
+		yes, err := strconv.ParseBool(v)
+		if err == nil && !yes {
+			err = errors.New("give true, or leave it out")
+		}
+		set(f)
+		return err
+	}
 }
 
 // filter reads what is left as a filter; what it does not know is an error. An
@@ -149,15 +172,27 @@ var filterParameters = map[string]func(*Filter, string) error{
 func (p *parameters) filter() Filter {
 	var f Filter
 	for _, name := range slices.Sorted(maps.Keys(p.query)) {
-		values := p.query[name]
+		value := p.query.Get(name)
 		set, known := filterParameters[name]
-		switch {
+		switch p.once(name); {
 		case !known:
-			p.fail(name, "the filter %q is not known; known are %s", name, strings.Join(slices.Sorted(maps.Keys(filterParameters)), ", "))
-		case values[0] == "":
-		case set(&f, values[0]) != nil:
-			p.fail(name, "the filter %s cannot be %q", name, values[0])
+			all := append(slices.Collect(maps.Keys(filterParameters)), p.known...)
+			slices.Sort(all)
+			p.fail(name, "the parameter %q is not known; known are %s", name, strings.Join(all, ", "))
+		case value == "":
+		default:
+			if err := set(&f, value); err != nil {
+				p.fail(name, "the filter %s cannot be %q: %v", name, value, plainNumber(err))
+			}
 		}
 	}
 	return f
+}
+
+// plainNumber says what is wrong with a number without the name of a Go function.
+func plainNumber(err error) error {
+	if bad, ok := errors.AsType[*strconv.NumError](err); ok {
+		return bad.Err
+	}
+	return err
 }

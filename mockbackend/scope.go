@@ -243,12 +243,20 @@ func (s *Server) place(q *request) error {
 	} else if named := q.Header[ScopeHeader]; len(named) > 0 {
 		key = named[0]
 	}
-	if len(key) > maxScopeKey {
+	if len(key) > maxScopeKey && !s.hasScope(key) {
 		return fmt.Errorf("the scope key has %d bytes; at most %d", len(key), maxScopeKey)
 	}
 	var err error
 	q.scope, err = s.scope(key, maxScopes)
 	return err
+}
+
+// hasScope tells whether there is a scope, of which a program may have made one
+// with a key that is too long for a client.
+func (s *Server) hasScope(key string) bool {
+	s.scopes.mu.RLock()
+	defer s.scopes.mu.RUnlock()
+	return s.scopes.byKey[key] != nil
 }
 
 type scopeKey struct{}
@@ -265,8 +273,14 @@ func forAdmin(q *request) *http.Request {
 	r := q.WithContext(context.WithValue(q.Context(), scopeKey{}, q.scope))
 	if q.base != "" {
 		u := *r.URL
-		u.RawPath = ""
-		u.Path = plainSegment(q.path)
+		// As it came: an escaped slash divides nothing.
+		parts := strings.SplitN(u.EscapedPath(), "/", 4)
+		if u.RawPath = "/"; len(parts) == 4 { // "", "__scope", its key, the rest
+			u.RawPath += parts[3]
+		}
+		if path, err := url.PathUnescape(u.RawPath); err == nil {
+			u.Path = path
+		}
 		r.URL = &u
 	}
 	return r

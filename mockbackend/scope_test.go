@@ -199,3 +199,23 @@ func keys(srv *mockbackend.Server) (list []string) {
 	}
 	return list
 }
+
+// TestScopeOfAnyKey: a key that is too long for a client to make a scope of may
+// be one that a program has made.
+func TestScopeOfAnyKey(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	key := strings.Repeat("k", 1000)
+	if got := call(t, newClient(t), "GET", srv.URL()+"/__scope/"+key+"/status/204", ""); got.status != 400 || !strings.Contains(got.body, "at most") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if got := call(t, newClient(t), "GET", srv.Scope(key).URL()+"/status/204", ""); got.status != 204 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	client := newClient(t)
+	client.CheckRedirect = nil
+	for _, path := range []string{"/__mock", "/__mock/", "/__scope/k/__mock"} {
+		if got := call(t, client, "GET", srv.URL()+path, ""); got.status != 200 || !strings.Contains(got.body, `"openapi"`) {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+}
