@@ -33,14 +33,16 @@ func newIndex() *index {
 // add puts a stub in; one without an id gets one.
 func (x *index) add(s *stub) error { return x.replace(nil, s) }
 
-// replace takes stubs out and puts others in, at once for whoever asks; with an
-// error it changes nothing.
+// replace takes stubs out, or those that have their ids by now, and puts others
+// in, at once for whoever asks; with an error it changes nothing.
 func (x *index) replace(out []*stub, in ...*stub) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	leaving := make(map[*stub]bool, len(out))
 	for _, s := range out {
-		leaving[s] = true
+		if now := x.byID[s.ID]; now != nil {
+			leaving[now] = true
+		}
 	}
 	taken := make(map[string]bool, len(in))
 	for i, s := range in {
@@ -53,16 +55,25 @@ func (x *index) replace(out []*stub, in ...*stub) error {
 		x.take(s)
 	}
 	for _, s := range in {
-		x.added++
-		s.order = x.added
 		if s.ID == "" {
-			for n := x.added; s.ID == "" || x.byID[s.ID] != nil || taken[s.ID]; n++ {
+			for n := x.added + 1; s.ID == "" || x.byID[s.ID] != nil || taken[s.ID]; n++ {
 				s.ID = fmt.Sprintf("stub-%d", n)
 			}
 		}
 		x.put(s)
 	}
 	return nil
+}
+
+// reset leaves nothing but stubs that have stood side by side before, at once
+// for whoever asks.
+func (x *index) reset(stubs []*stub) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.empty()
+	for _, s := range stubs {
+		x.put(s)
+	}
 }
 
 // A takenError is that the id of a stub, the one at an index, is in use.
@@ -75,8 +86,10 @@ func (e *takenError) Error() string {
 	return fmt.Sprintf("%q is in use; remove that stub first", e.id)
 }
 
-// put files a stub whose id is free.
+// put files a stub whose id is free, as the youngest.
 func (x *index) put(s *stub) {
+	x.added++
+	s.order = x.added
 	x.byID[s.ID], s.idHash = s, hashID(s.ID)
 	if s.pattern == nil {
 		before, place := s.place(x.literal[s.path])
@@ -196,6 +209,10 @@ func (n *node) empty() bool {
 func (x *index) clear() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.empty()
+}
+
+func (x *index) empty() {
 	clear(x.byID)
 	clear(x.literal)
 	x.root = node{}

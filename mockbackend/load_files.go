@@ -41,9 +41,10 @@ func readStubFiles(names []string) []stubFile {
 func (s *Server) LoadFiles(names ...string) (int, error) { return s.root.LoadFiles(names...) }
 
 // LoadFiles reads files of stubs, as [ReadStubs] does, and puts these stubs in
-// the place of those it has put in before, at once. It gives their number. With
-// an error, which joins what is wrong in all the files, it changes nothing.
-// Counters and sequences of the stubs begin again.
+// the place of those it has put in before, at once: also of what has got the id
+// of one of those since, by a PUT for example, as the file is where that id comes
+// from. It gives their number. With an error, which joins what is wrong in all
+// the files, it changes nothing. Counters and sequences of the stubs begin again.
 func (c *Scope) LoadFiles(names ...string) (int, error) {
 	return c.load(readStubFiles(names))
 }
@@ -109,10 +110,7 @@ func (c *Scope) resetStubs() {
 			c.files.stubs[i] = fresh
 		}
 	}
-	c.index.clear()
-	if err := c.index.replace(nil, c.files.stubs...); err != nil {
-		panic("mockbackend: stubs that stood side by side before: " + err.Error())
-	}
+	c.index.reset(c.files.stubs)
 }
 
 // settle is how long a file must be left alone before it is read: editors write

@@ -232,37 +232,82 @@ func TestLoadFilesChangesNothingOnError(t *testing.T) {
 	}
 }
 
-// While files are read again, no request finds their stubs missing.
-func TestLoadFilesAtOnce(t *testing.T) {
-	srv := start(t, mockbackend.Options{})
+// While files are read again or the server is reset, no request finds their
+// stubs missing.
+func TestFileStubsAreAlwaysThere(t *testing.T) {
 	var doc strings.Builder
 	for i := range 500 { // so many that taking them out, the first first, takes a while
 		fmt.Fprintf(&doc, "- {id: s%d, match: {path: /%[1]d}, respond: {status: 299}}\n", i)
 	}
 	paths := write(t, "a.yaml", doc.String())
+	for name, again := range map[string]func(*mockbackend.Server) error{
+		"load": func(srv *mockbackend.Server) error {
+			_, err := srv.LoadFiles(paths...)
+			return err
+		},
+		"reset": func(srv *mockbackend.Server) error { srv.Reset(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := start(t, mockbackend.Options{})
+			if _, err := srv.LoadFiles(paths...); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error)
+			go func() {
+				for range 10 {
+					done <- again(srv)
+				}
+			}()
+			for times := 0; times < 10; {
+				select {
+				case err := <-done:
+					if times++; err != nil {
+						t.Error(err)
+					}
+				default:
+					// Without a network between, more requests fall into the time.
+					got := httptest.NewRecorder()
+					if srv.ServeHTTP(got, httptest.NewRequest("GET", "/0", nil)); got.Code != 299 {
+						t.Fatalf("got %d %s", got.Code, got.Body)
+					}
+					// The id is the file's, at every moment.
+					if _, err := srv.Add(schemas.Stub{ID: "s1", Respond: &schemas.StubResponse{}}); err == nil {
+						t.Fatal("the id of a stub of a file was free")
+					}
+				}
+			}
+			if n := len(srv.Stubs()); n != 500 {
+				t.Errorf("%d stubs", n)
+			}
+		})
+	}
+}
+
+// What was put in the place of a file's stub goes with the next reload.
+func TestLoadFilesOverPut(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	client := newClient(t)
+	paths := write(t, "a.yaml", "{id: a, match: {path: /a}, respond: {text: file}}")
 	if _, err := srv.LoadFiles(paths...); err != nil {
 		t.Fatal(err)
 	}
-	reloaded := make(chan error)
-	go func() {
-		for range 10 {
-			_, err := srv.LoadFiles(paths...)
-			reloaded <- err
+	put := func() {
+		t.Helper()
+		got := call(t, client, "PUT", srv.URL()+"/__mock/stubs/a", `{"match":{"path":"/a"},"respond":{"text":"put"}}`)
+		if now := call(t, client, "GET", srv.URL()+"/a", ""); got.status != 200 || now.body != "put" {
+			t.Fatalf("PUT gives %d %s, answers %s", got.status, got.body, now.body)
 		}
-	}()
-	for reloads := 0; reloads < 10; {
-		select {
-		case err := <-reloaded:
-			if reloads++; err != nil {
-				t.Error(err)
-			}
-		default:
-			// Without a network between, more requests fall into the time.
-			got := httptest.NewRecorder()
-			if srv.ServeHTTP(got, httptest.NewRequest("GET", "/0", nil)); got.Code != 299 {
-				t.Fatalf("got %d %s", got.Code, got.Body)
-			}
-		}
+	}
+	put()
+	if _, err := srv.LoadFiles(paths...); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, client, "GET", srv.URL()+"/a", "").body; got != "file" || ids(srv.Stubs()) != "a" {
+		t.Errorf("answers %s, stubs %s", got, ids(srv.Stubs()))
+	}
+	put()
+	if srv.Reset(); call(t, client, "GET", srv.URL()+"/a", "").body != "file" {
+		t.Error("a reset leaves what was put")
 	}
 }
 
