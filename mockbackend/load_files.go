@@ -1,40 +1,62 @@
 package mockbackend
 
 import (
-	"context"
+	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // loaded are the stubs of a scope that were read from files, and what was in
 // the files when they were last read, fit or not.
 type loaded struct {
-	mu    sync.Mutex
-	stubs []*stub
-	files []stubFile
+	mu     sync.Mutex
+	stubs  []*stub
+	files  []stubFile
+	bodies []stubFile // those that the stubs name
 }
 
 // A stubFile is what was in a file, or why that is not known.
-type stubFile struct{ name, text, trouble string }
+type stubFile struct {
+	name string
+	data []byte // nobody changes it: the stub may answer with it
+	err  error
+	// info is how the file looked. It is nil where the content may become
+	// another and the look stay the same.
+	info fs.FileInfo
+}
 
-func readStubFiles(names []string) []stubFile {
-	list := make([]stubFile, len(names))
-	for i, name := range names {
-		list[i].name = name
-		data, err := os.ReadFile(name)
-		if err != nil {
-			list[i].trouble = err.Error()
-		}
-		list[i].text = string(data)
+// coarse is above the step in which file systems count the times of files.
+const coarse = 3 * time.Second
+
+// again gives what is in the file now. It reads no more than how the file looks
+// if that says enough.
+func (f stubFile) again(stat func(string) (fs.FileInfo, error), read func(string) ([]byte, error)) stubFile {
+	info, err := stat(f.name)
+	if err == nil && f.info != nil && os.SameFile(info, f.info) && info.Size() == f.info.Size() && info.ModTime().Equal(f.info.ModTime()) {
+		return f
 	}
-	return list
+	now := stubFile{name: f.name}
+	if now.data, now.err = read(f.name); err == nil && now.err == nil && time.Since(info.ModTime()) > coarse {
+		now.info = info
+	}
+	return now
+}
+
+func (f stubFile) same(other stubFile) bool {
+	return f.name == other.name && bytes.Equal(f.data, other.data) && fmt.Sprint(f.err) == fmt.Sprint(other.err)
+}
+
+// find gives the file of that name, with nothing known of it if it is not there.
+func find(files []stubFile, name string) stubFile {
+	if i := slices.IndexFunc(files, func(f stubFile) bool { return f.name == name }); i >= 0 {
+		return files[i]
+	}
+	return stubFile{name: name}
 }
 
 // LoadFiles is [Scope.LoadFiles] on the default scope.
@@ -46,28 +68,50 @@ func (s *Server) LoadFiles(names ...string) (int, error) { return s.root.LoadFil
 // from. It gives their number. With an error, which joins what is wrong in all
 // the files, it changes nothing. Counters and sequences of the stubs begin again.
 func (c *Scope) LoadFiles(names ...string) (int, error) {
-	return c.load(readStubFiles(names))
+	files := make([]stubFile, len(names))
+	for i, name := range names {
+		files[i] = stubFile{name: name}.again(os.Stat, os.ReadFile)
+	}
+	return c.load(files, nil)
 }
 
-func (c *Scope) load(files []stubFile) (int, error) {
+// load makes stubs of files. A file body is taken from bodies if it is there.
+func (c *Scope) load(files, bodies []stubFile) (int, error) {
 	c.files.mu.Lock()
 	defer c.files.mu.Unlock()
-	c.files.files = files
+	c.files.files, c.files.bodies = files, nil
+	known := map[string]stubFile{}
+	for _, f := range bodies {
+		known[f.name] = f
+	}
+	used := map[string]bool{}
+	read := func(name string) ([]byte, error) {
+		body, have := known[name]
+		if !have {
+			body = stubFile{name: name}.again(c.server.statFile, c.server.readFile)
+			known[name] = body
+		}
+		if !used[name] {
+			used[name] = true
+			c.files.bodies = append(c.files.bodies, body)
+		}
+		return body.data, body.err
+	}
 	var made []*stub
 	var from []FileStub
 	var wrong []error
 	places := map[string]string{}
 	for _, file := range files {
-		if file.trouble != "" {
-			wrong = append(wrong, errors.New("reading stubs: "+file.trouble))
+		if file.err != nil {
+			wrong = append(wrong, fmt.Errorf("reading stubs: %w", file.err))
 			continue
 		}
-		list, err := ReadStubs(file.name, []byte(file.text))
+		list, err := ReadStubs(file.name, file.data)
 		if err != nil {
 			wrong = append(wrong, err)
 		}
 		for _, f := range list {
-			one, err := c.compile(f.Stub)
+			one, err := c.compileWith(f.Stub, read)
 			if first := places[f.ID]; first != "" {
 				err = invalid("/id", "%q is the id of the stub at %s too", f.ID, first)
 			}
@@ -113,55 +157,12 @@ func (c *Scope) resetStubs() {
 	c.index.reset(c.files.stubs)
 }
 
-// settle is how long a file must be left alone before it is read: editors write
-// in several steps.
-const settle = 100 * time.Millisecond
-
-// WatchFiles is [Scope.WatchFiles] on the default scope.
-func (s *Server) WatchFiles(ctx context.Context, report func(stubs int, err error), names ...string) error {
-	return s.root.WatchFiles(ctx, report, names...)
-}
-
-// WatchFiles calls [Scope.LoadFiles] and report whenever the content of one of
-// the files has changed, until the context ends. A file that is broken or gone
-// leaves the stubs as they are. The error is that the files cannot be watched.
-func (c *Scope) WatchFiles(ctx context.Context, report func(stubs int, err error), names ...string) error {
-	watcher, err := fsnotify.NewWatcher()
+// statFile tells how a file body looks.
+func (s *Server) statFile(name string) (fs.FileInfo, error) {
+	root, err := os.OpenRoot(s.opts.Files)
 	if err != nil {
-		return fmt.Errorf("watching files of stubs: %w", err)
+		return nil, err
 	}
-	defer watcher.Close()
-	dirs := map[string]bool{}
-	for _, name := range names {
-		// The directory: a file that an editor replaces is another one.
-		if dir := filepath.Dir(name); !dirs[dir] {
-			dirs[dir] = true
-			if err := watcher.Add(dir); err != nil {
-				return fmt.Errorf("watching the directory %s: %w", dir, err)
-			}
-		}
-	}
-	settled := time.NewTimer(0) // for a change before the watch began
-	defer settled.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-watcher.Events:
-			settled.Reset(settle)
-		case err := <-watcher.Errors:
-			report(0, fmt.Errorf("watching files of stubs: %w", err))
-		case <-settled.C:
-			// An event says that something may have changed, the content whether.
-			if now := readStubFiles(names); c.files.differ(now) {
-				report(c.load(now))
-			}
-		}
-	}
-}
-
-func (l *loaded) differ(now []stubFile) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !slices.Equal(l.files, now)
+	defer root.Close()
+	return root.Stat(name)
 }

@@ -85,7 +85,11 @@ func (c *Scope) Add(in schemas.Stub) (string, error) {
 }
 
 func (c *Scope) compile(in schemas.Stub) (*stub, error) {
-	made, err := compileStub(in, c.server.readFile)
+	return c.compileWith(in, c.server.readFile)
+}
+
+func (c *Scope) compileWith(in schemas.Stub, files fileReader) (*stub, error) {
+	made, err := compileStub(in, files)
 	if err != nil {
 		return nil, err
 	}
