@@ -3,6 +3,8 @@ package mockbackend
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -94,6 +96,9 @@ func compileStub(in schemas.Stub, files fileReader) (*stub, error) {
 	if in.Scenario != nil && in.Scenario.Name == "" {
 		return nil, invalid("/scenario/name", "is empty")
 	}
+	if err := checkMethod(in.Match.Method); err != nil {
+		return nil, err
+	}
 	if err := s.compilePath(); err != nil {
 		return nil, err
 	}
@@ -154,6 +159,20 @@ const (
 	thenNotFound = "not-found"
 )
 
+// standardMethods are those of RFC 9110, section 9.3, and of RFC 5789.
+var standardMethods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete,
+	http.MethodConnect, http.MethodOptions, http.MethodTrace, http.MethodPatch,
+}
+
+// checkMethod refuses a method that no client sends by that spelling.
+func checkMethod(method string) error {
+	if upper := strings.ToUpper(method); upper != method && slices.Contains(standardMethods, upper) {
+		return invalid("/match/method", "%q is not %s: methods are case-sensitive (RFC 9110, section 9.1); give %[2]s", method, upper)
+	}
+	return nil
+}
+
 func (s *stub) compilePath() error {
 	path := s.Match.Path
 	if path == "" {
@@ -167,19 +186,25 @@ func (s *stub) compilePath() error {
 		return invalid("/match/path", "%q holds ? or #; conditions on the query go into match.query", path)
 	}
 	s.path = canonicalPath(path)
+	for _, own := range []string{adminPrefix, scopePrefix} {
+		if strings.HasPrefix(s.path, own) {
+			return invalid("/match/path", "%q is below %s, which is the mock backend's own and reaches no stub; give another path", path, own)
+		}
+	}
 	if !strings.ContainsAny(path, "{}") {
 		return nil
 	}
-	parts := strings.Split(s.path, "/")[1:]
+	// As written: an escaped brace is a character of the path.
+	parts := strings.Split(path, "/")[1:]
 	for i, part := range parts {
 		name, isName := strings.CutPrefix(part, "{")
 		name, closed := strings.CutSuffix(name, "}")
 		tail := strings.HasSuffix(name, "...")
 		switch {
 		case !strings.ContainsAny(part, "{}"):
-			s.pattern = append(s.pattern, segment{literalSegment, part})
+			s.pattern = append(s.pattern, segment{literalSegment, canonicalPath(part)})
 		case !isName || !closed || strings.TrimSuffix(name, "...") == "" || strings.ContainsAny(name, "{}"):
-			return invalid("/match/path", "segment %q: braces hold the name of a whole segment, as in /orders/{id}", part)
+			return invalid("/match/path", "segment %q: braces hold the name of a whole segment, as in /orders/{id}; those of the path itself are written %%7B and %%7D", part)
 		case tail && i < len(parts)-1:
 			return invalid("/match/path", "segment %q: only the last one can stand for many", part)
 		case tail:

@@ -3,6 +3,7 @@ package mockbackend
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -37,18 +38,15 @@ func compileMatch(m schemas.StubMatch) ([]condition, error) {
 	for _, p := range []part{
 		{"query parameter", "/match/query", m.Query, func(q *request, name string) []string { return q.queryValues()[name] }},
 		{"header", "/match/headers", m.Headers, headerValues},
-		{"cookie", "/match/cookies", m.Cookies, func(q *request, name string) []string {
-			var values []string
-			for _, c := range q.CookiesNamed(name) {
-				values = append(values, c.Value)
-			}
-			return values
-		}},
+		{"cookie", "/match/cookies", m.Cookies, (*request).cookieValues},
 	} {
 		for _, name := range slices.Sorted(maps.Keys(p.texts)) {
 			check, err := compileText(p.texts[name])
 			if err != nil {
 				return nil, invalid(p.pointer+"/"+pointerEscaper.Replace(name), "%w", err)
+			}
+			if p.what == "cookie" {
+				check = quotedOrNot(check)
 			}
 			conds = append(conds, func(q *request, tell bool) string {
 				why := check(p.values(q, name), tell)
@@ -60,10 +58,15 @@ func compileMatch(m schemas.StubMatch) ([]condition, error) {
 		}
 	}
 	if m.ContentType != "" {
+		if plain, _, err := mime.ParseMediaType(m.ContentType); err != nil && plain == "" {
+			return nil, invalid("/match/contentType", "%q is not a media type, as application/json is", m.ContentType)
+		} else if !strings.EqualFold(plain, m.ContentType) {
+			return nil, invalid("/match/contentType", "%q is more than a media type; leave the parameters out, which are not compared: %s", m.ContentType, plain)
+		}
 		conds = append(conds, func(q *request, _ bool) string {
 			got, _, _ := mime.ParseMediaType(q.Header.Get("Content-Type"))
 			if !strings.EqualFold(got, m.ContentType) {
-				return fmt.Sprintf("content type is %q, not %q", got, m.ContentType)
+				return fmt.Sprintf("content type is %q, not %q", shorten(got), m.ContentType)
 			}
 			return ""
 		})
@@ -86,8 +89,29 @@ func headerValues(q *request, name string) []string {
 	return q.Header[http.CanonicalHeaderKey(name)]
 }
 
-// compileText gives a check of a list of values, which answers like a condition.
-func compileText(t schemas.StubText) (func(values []string, tell bool) string, error) {
+// A textCheck judges a list of values, and answers like a condition.
+type textCheck func(values []string, tell bool) string
+
+// quotedOrNot lets values meet a check without the quotes around them too.
+func quotedOrNot(check textCheck) textCheck {
+	return func(values []string, tell bool) string {
+		why := check(values, tell)
+		if why == "" || !slices.ContainsFunc(values, func(v string) bool { return unquoted(v) != v }) {
+			return why
+		}
+		plain := make([]string, len(values))
+		for i, v := range values {
+			plain[i] = unquoted(v)
+		}
+		if check(plain, false) == "" {
+			return ""
+		}
+		return why
+	}
+}
+
+// compileText gives the check of a condition.
+func compileText(t schemas.StubText) (textCheck, error) {
 	var expr *regexp.Regexp
 	given := 0
 	for _, is := range []bool{t.Equals != nil, t.Contains != "", t.Matches != "", t.Absent != nil} {
@@ -97,6 +121,9 @@ func compileText(t schemas.StubText) (func(values []string, tell bool) string, e
 	}
 	if given != 1 {
 		return nil, fmt.Errorf("wants exactly one of a value, contains, matches and absent; has %d", given)
+	}
+	if t.Equals != nil && len(t.Equals) == 0 {
+		return nil, errors.New("wants no values; give absent for that")
 	}
 	if t.Matches != "" {
 		var err error
@@ -196,26 +223,48 @@ func compileBody(b schemas.StubBodyMatch) ([]condition, error) {
 		})
 	}
 	if b.Text != nil {
-		check, err := compileText(*b.Text)
+		check, err := compileBodyText(*b.Text)
 		if err != nil {
 			return nil, invalid("/match/body/text", "%w", err)
 		}
-		conds = append(conds, func(q *request, tell bool) string {
-			var values []string
-			if q.bodyBytes > 0 {
-				values = []string{string(q.body)}
-			}
-			why := check(values, tell)
-			if why != "" && tell {
-				why = "body " + why
-			}
-			return why
-		})
+		conds = append(conds, check)
 	}
 	if len(conds) == 0 {
 		return nil, invalid("/match/body", "has no condition")
 	}
 	return conds, nil
+}
+
+// compileBodyText gives the condition on a body as text. An empty body is absent
+// and is the empty text.
+func compileBodyText(t schemas.StubText) (condition, error) {
+	check, err := compileText(t)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(t.Equals) > 1:
+		return nil, fmt.Errorf("has %d values; a body is one text", len(t.Equals))
+	}
+	return func(q *request, tell bool) string {
+		text := []string{string(q.body)}
+		cut := q.bodyBytes > int64(len(q.body))
+		var why string
+		switch {
+		case q.bodyBytes == 0 && (t.Absent != nil || check(text, false) != ""):
+			why = check(nil, tell)
+		case cut && t.Absent == nil && (t.Contains == "" || check(text, false) != ""):
+			// What its start contains, the whole does; nothing else is known of it.
+			if why = unmet; tell {
+				why = fmt.Sprintf("is not usable as text: %v", errBodyCut)
+			}
+		default:
+			why = check(text, tell)
+		}
+		if why != "" && tell {
+			why = "body " + why
+		}
+		return why
+	}, nil
 }
 
 // A comparison is of two decoded JSON values; numbers are compared by value.

@@ -17,6 +17,7 @@ func TestMatching(t *testing.T) {
 		method, uri string
 		body        string
 		headers     []string
+		bodyBytes   int64
 		reason      string // of the miss; empty for a match
 	}{
 		{name: "everything", match: `{}`, uri: "/a/b?c=d"},
@@ -37,12 +38,24 @@ func TestMatching(t *testing.T) {
 		{name: "query absent", match: `{"path":"/a","query":{"y":{"absent":true}}}`, uri: "/a"},
 		{name: "query not absent", match: `{"path":"/a","query":{"y":{"absent":true}}}`, uri: "/a?y=1", reason: "should be absent: true"},
 		{name: "query present", match: `{"path":"/a","query":{"y":{"absent":false}}}`, uri: "/a?y"},
+		{name: "query with a semicolon", match: `{"path":"/a","query":{"f":"a;b","g":"1"}}`, uri: "/a?f=a;b&&g=1"},
+		{name: "query with what is no encoding", match: `{"path":"/a","query":{"f":"100%","%zz":"a b"}}`, uri: "/a?f=100%&%zz=a+%62"},
+		{name: "encoded query", match: `{"path":"/a","query":{"ü":"a b&c"}}`, uri: "/a?%C3%BC=a+b%26c"},
+		{name: "escaped braces", match: `{"path":"/a/{id}/%7Bx%7D"}`, uri: "/a/1/%7Bx%7D"},
+		{name: "escaped braces stand for nothing else", match: `{"path":"/a/{id}/%7Bx%7D"}`, uri: "/a/1/y", reason: "path is /a/1/y"},
+		{name: "one escaped brace", match: `{"path":"/a/{id}/b%7bx"}`, uri: "/a/1/b%7Bx"},
+		{name: "escaped braces alone", match: `{"path":"/%7Bx%7D"}`, uri: "/{x}"},
 		{name: "header", match: `{"path":"/a","headers":{"x-tag":{"contains":"b"}}}`, uri: "/a", headers: []string{"X-Tag", "abc"}},
 		{name: "header other", match: `{"path":"/a","headers":{"x-tag":{"contains":"b"}}}`, uri: "/a", headers: []string{"X-Tag", "ac"}, reason: "which does not contain"},
 		{name: "expression", match: `{"path":"/a","headers":{"X-Tag":{"matches":"^v[0-9]$"}}}`, uri: "/a", headers: []string{"X-Tag", "v", "X-Tag", "v1"}},
 		{name: "expression other", match: `{"path":"/a","headers":{"X-Tag":{"matches":"^v[0-9]$"}}}`, uri: "/a", headers: []string{"X-Tag", "v"}, reason: "which does not match"},
 		{name: "cookie", match: `{"path":"/a","cookies":{"sid":"1"}}`, uri: "/a", headers: []string{"Cookie", "a=b; sid=1"}},
 		{name: "cookie other", match: `{"path":"/a","cookies":{"sid":"1"}}`, uri: "/a", headers: []string{"Cookie", "sid=2"}, reason: "cookie sid is"},
+		{name: "cookie of JSON", match: `{"path":"/a","cookies":{"t":"{\"a\":1, \"b\":\"=\"}"}}`, uri: "/a", headers: []string{"Cookie", `s=1; t={"a":1, "b":"="}`}},
+		{name: "quoted cookie", match: `{"path":"/a","cookies":{"t":"a b"}}`, uri: "/a", headers: []string{"Cookie", `t="a b"`}},
+		{name: "quoted cookie and quotes", match: `{"path":"/a","cookies":{"t":"\"abc\"","u":{"matches":"^x$"}}}`, uri: "/a", headers: []string{"Cookie", `t="abc"; u="x"`}},
+		{name: "quoted cookie other", match: `{"path":"/a","cookies":{"t":"ab"}}`, uri: "/a", headers: []string{"Cookie", `t="abc"`}, reason: `cookie t is \"\\\"abc\\\"\", not \"ab\"`},
+		{name: "cookie twice", match: `{"path":"/a","cookies":{"t":["1","2"]}}`, uri: "/a", headers: []string{"Cookie", `t=1;t=2`}},
 		{name: "content type", match: `{"path":"/a","contentType":"application/json"}`, method: "POST", uri: "/a", body: "x", headers: []string{"Content-Type", "Application/JSON; charset=utf-8"}},
 		{name: "content type other", match: `{"path":"/a","contentType":"application/json"}`, method: "POST", uri: "/a", body: "x", headers: []string{"Content-Type", "text/plain"}, reason: "content type is"},
 		{name: "equals", match: `{"path":"/a","body":{"equals":{"b":[1,2.0],"a":null}}}`, method: "POST", uri: "/a", body: `{"a":null, "b":[1.0, 2]}`},
@@ -56,9 +69,18 @@ func TestMatching(t *testing.T) {
 		{name: "path query misses", match: `{"path":"/a","body":{"jsonPath":{"$.items[*].id":7}}}`, method: "POST", uri: "/a", body: `{"items":[]}`, reason: "no $.items[*].id equal to 7"},
 		{name: "text", match: `{"path":"/a","body":{"text":"<a/>"}}`, method: "POST", uri: "/a", body: `<a/>`},
 		{name: "no text", match: `{"path":"/a","body":{"text":"<a/>"}}`, method: "POST", uri: "/a", body: "", reason: "body is absent"},
+		{name: "empty text", match: `{"path":"/a","body":{"text":""}}`, method: "POST", uri: "/a"},
+		{name: "empty text and a body", match: `{"path":"/a","body":{"text":""}}`, method: "POST", uri: "/a", body: "x", reason: `body is \"x\", not \"\"`},
+		{name: "text that may be empty", match: `{"path":"/a","body":{"text":{"matches":"^x*$"}}}`, method: "POST", uri: "/a"},
+		{name: "absent body", match: `{"path":"/a","body":{"text":{"absent":true}}}`, method: "POST", uri: "/a"},
+		{name: "text of a body that was cut", match: `{"path":"/a","body":{"text":"abcd"}}`, method: "POST", uri: "/a", body: "abcdefgh", bodyBytes: 4, reason: "body is not usable as text: it is longer than what the journal keeps"},
+		{name: "expression on a body that was cut", match: `{"path":"/a","body":{"text":{"matches":"d$"}}}`, method: "POST", uri: "/a", body: "abcdefgh", bodyBytes: 4, reason: "body is not usable as text"},
+		{name: "the rest of a body that was cut", match: `{"path":"/a","body":{"text":{"contains":"gh"}}}`, method: "POST", uri: "/a", body: "abcdefgh", bodyBytes: 4, reason: "body is not usable as text"},
+		{name: "the start of a body that was cut", match: `{"path":"/a","body":{"text":{"contains":"bc"}}}`, method: "POST", uri: "/a", body: "abcdefgh", bodyBytes: 4},
+		{name: "a body that was cut is there", match: `{"path":"/a","body":{"text":{"absent":true}}}`, method: "POST", uri: "/a", body: "abcdefgh", bodyBytes: 4, reason: "should be absent: true"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			srv := start(t, mockbackend.Options{StubsOnly: true})
+			srv := start(t, mockbackend.Options{StubsOnly: true, BodyBytes: tt.bodyBytes})
 			add(t, srv, `{"id":"s","match":`+tt.match+`,"respond":{"text":"hit"}}`)
 			if tt.method == "" {
 				tt.method = "GET"
@@ -179,6 +201,15 @@ func TestAddRefuses(t *testing.T) {
 		{"/match/path", "braces", schemas.Stub{Match: schemas.StubMatch{Path: "/a-{id}"}, Respond: text("")}},
 		{"/match/path", "braces", schemas.Stub{Match: schemas.StubMatch{Path: "/{}"}, Respond: text("")}},
 		{"/match/path", "last", schemas.Stub{Match: schemas.StubMatch{Path: "/{a...}/b"}, Respond: text("")}},
+		{"/match/path", "%7B", schemas.Stub{Match: schemas.StubMatch{Path: "/{a}/{b"}, Respond: text("")}},
+		{"/match/path", "reaches no stub", schemas.Stub{Match: schemas.StubMatch{Path: "/__mock/stubs"}, Respond: text("")}},
+		{"/match/path", "reaches no stub", schemas.Stub{Match: schemas.StubMatch{Path: "/%5F_scope/{key}/a"}, Respond: text("")}},
+		{"/match/method", "case-sensitive (RFC 9110, section 9.1); give GET", schemas.Stub{Match: schemas.StubMatch{Method: "get"}, Respond: text("")}},
+		{"/match/method", "give PATCH", schemas.Stub{Match: schemas.StubMatch{Method: "Patch"}, Respond: text("")}},
+		{"/match/contentType", "leave the parameters out, which are not compared: application/json", schemas.Stub{Match: schemas.StubMatch{ContentType: "application/json; charset=utf-8"}, Respond: text("")}},
+		{"/match/contentType", "not a media type", schemas.Stub{Match: schemas.StubMatch{ContentType: "a/b/c"}, Respond: text("")}},
+		{"/match/body/text", "one text", schemas.Stub{Match: schemas.StubMatch{Body: &schemas.StubBodyMatch{Text: &schemas.StubText{Equals: []string{"a", "b"}}}}, Respond: text("")}},
+		{"/match/query/q", "give absent", schemas.Stub{Match: schemas.StubMatch{Query: map[string]schemas.StubText{"q": {Equals: []string{}}}}, Respond: text("")}},
 		{"/match/headers/X~1Y", "has 0", schemas.Stub{Match: schemas.StubMatch{Headers: map[string]schemas.StubText{"X/Y": {}}}, Respond: text("")}},
 		{"/match/query/q", "regular expression", schemas.Stub{Match: schemas.StubMatch{Query: map[string]schemas.StubText{"q": {Matches: "("}}}, Respond: text("")}},
 		{"/match/body", "no condition", schemas.Stub{Match: schemas.StubMatch{Body: &schemas.StubBodyMatch{}}, Respond: text("")}},
@@ -200,6 +231,14 @@ func TestAddRefuses(t *testing.T) {
 		if !ok || bad.Pointer != tt.pointer || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("got %v, want one at %s that says %q", err, tt.pointer, tt.says)
 		}
+	}
+	// Those are methods of their own, and paths beside the mock's.
+	for _, doc := range []string{
+		`{"match":{"method":"purge","path":"/a"},"respond":{}}`,
+		`{"match":{"method":"QUERY","path":"/__mock"},"respond":{}}`,
+		`{"match":{"path":"/__mocked/a","contentType":"Text/Plain"},"respond":{}}`,
+	} {
+		add(t, srv, doc)
 	}
 	for _, tt := range []struct{ doc, pointer string }{
 		{`{`, ""},

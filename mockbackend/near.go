@@ -91,3 +91,14 @@ func missReply(q *request, near []NearStub) *reply {
 	}
 	return problem(http.StatusNotFound, detail+" Near: "+strings.Join(reasons, "; ")+".", map[string]any{"near": near})
 }
+
+// maxShown bounds what a reason repeats of a request, in bytes.
+const maxShown = 200
+
+// shorten gives the start of a text that is too long to repeat.
+func shorten(s string) string {
+	if len(s) <= maxShown {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxShown], "") + "…"
+}

@@ -153,9 +153,55 @@ func (q *request) origin() string {
 
 func (q *request) queryValues() url.Values {
 	if q.query == nil {
-		q.query = q.URL.Query()
+		q.query = parseQuery(q.URL.RawQuery)
 	}
 	return q.query
+}
+
+// parseQuery reads a query as a form (WHATWG URL, application/x-www-form-urlencoded).
+// Unlike [url.ParseQuery] it leaves nothing out: a semicolon is a character like
+// any other, and what cannot be decoded stays as it came.
+func parseQuery(raw string) url.Values {
+	values := url.Values{}
+	decode := func(s string) string {
+		if plain, err := url.QueryUnescape(s); err == nil {
+			return plain
+		}
+		return s
+	}
+	for pair := range strings.SplitSeq(raw, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name = decode(name)
+		values[name] = append(values[name], decode(value))
+	}
+	return values
+}
+
+// cookieValues gives the values of a cookie as they came, also those that are
+// none by RFC 6265, section 4.1.1, as JSON is.
+func (q *request) cookieValues(name string) []string {
+	var values []string
+	for _, field := range q.Header["Cookie"] {
+		for pair := range strings.SplitSeq(field, ";") {
+			have, value, _ := strings.Cut(pair, "=")
+			if strings.Trim(have, " \t") == name {
+				values = append(values, strings.Trim(value, " \t"))
+			}
+		}
+	}
+	return values
+}
+
+// unquoted gives the text of a value that may stand in quotes, which are no part
+// of it for one server and are for another (RFC 6265, sections 4.1.1 and 5.2).
+func unquoted(value string) string {
+	if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
+		return value[1 : len(value)-1]
+	}
+	return value
 }
 
 func (q *request) bodyJSON() (any, error) {

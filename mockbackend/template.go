@@ -41,10 +41,10 @@ func (d templateData) Header(name string) string {
 	return ""
 }
 
-// Cookie gives the value of a cookie, "" without one.
+// Cookie gives the value of a cookie, without quotes around it, "" without one.
 func (d templateData) Cookie(name string) string {
-	if c, err := d.q.Cookie(name); err == nil {
-		return c.Value
+	if values := d.q.cookieValues(name); len(values) > 0 {
+		return unquoted(values[0])
 	}
 	return ""
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestTemplates(t *testing.T) {
-	const target = "/o/a%2Fb%25/c/d%20e?q=say+%22hi%22"
+	const target = "/o/a%2Fb%25/c/d%20e?q=say+%22hi%22&s=a;b"
 	for name, tt := range map[string]struct{ path, query, respond, body, want, header string }{
 		"segments": {path: `/o/{id}/{rest...}`, respond: `"text":"{{.Path.id}}|{{.Path.rest}}"`, want: "a/b%|c/d e"},
 		"json": {path: `/o/{id}/{rest...}`, respond: `"json":{"id":"{{.Path.id}}","n":[1.50,"{{.Query \"q\"}}"],"{{.Method}}":"plain \\ {{.Cookie \"sid\"}}"}`,
@@ -22,6 +22,8 @@ func TestTemplates(t *testing.T) {
 		"numbers": {path: `/o/{any...}`, respond: `"text":"{{if gt .JSON.n 5}}more{{end}} {{if .JSON.zero}}some{{else}}none{{end}} {{.JSON.n}} {{.JSON.long}} {{.JSON.price}} {{if gt (number .JSON.price) 1.0}}dear{{end}} {{if eq (number (.Query \"n\")) 2.0}}two{{end}}"`,
 			query: "&n=2", body: `{"n":1000000,"zero":0,"long":12345678901234567890,"price":1.50}`, want: "more none 1000000 12345678901234567890 1.50 dear two"},
 		"with a fault":  {path: `/o/{id}/{rest...}`, respond: `"text":"{{.Path.id}}","fault":{"kind":"drip","intervalMs":1}`, want: "a/b%"},
+		"query":         {path: `/o/{any...}`, respond: `"text":"{{.Query \"s\"}}"`, want: "a;b"},
+		"cookies":       {path: `/o/{any...}`, respond: `"text":"{{.Cookie \"q\"}} {{.Cookie \"j\"}}"`, want: `a b {"a":1}`},
 		"not asked for": {path: `/o/{id}/{rest...}`, respond: `"template":false,"text":"{{.Path.id}}"`, want: "{{.Path.id}}"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -30,7 +32,7 @@ func TestTemplates(t *testing.T) {
 			}
 			srv := start(t, mockbackend.Options{})
 			add(t, srv, `{"match":{"path":"`+tt.path+`"},"respond":{`+tt.respond+`}}`)
-			got := call(t, newClient(t), "POST", srv.URL()+target+tt.query, tt.body, "X-Tag", "tag", "Cookie", "sid=s1")
+			got := call(t, newClient(t), "POST", srv.URL()+target+tt.query, tt.body, "X-Tag", "tag", "Cookie", `sid=s1; q="a b"; j={"a":1}`)
 			if got.body != tt.want || got.header.Get("X-T") != tt.header {
 				t.Errorf("got %q, X-T %q; want %q, %q", got.body, got.header.Get("X-T"), tt.want, tt.header)
 			}

@@ -44,13 +44,15 @@ type StubScenario struct {
 // A StubMatch is the set of conditions a request must meet, all of them. The
 // zero value matches every request.
 type StubMatch struct {
+	// Method is compared with case (RFC 9110, section 9.1).
 	Method string `json:"method,omitempty"`
 	// Path is compared segment by segment after percent-decoding. A segment
 	// {name} stands for any one segment, a last segment {name...} for any
-	// number of them.
+	// number of them; braces of the path itself are written %7B and %7D.
 	Path    string              `json:"path,omitempty"`
 	Query   map[string]StubText `json:"query,omitempty"`
 	Headers map[string]StubText `json:"headers,omitempty"`
+	// Cookies are compared as they come; a value in quotes also without them.
 	Cookies map[string]StubText `json:"cookies,omitempty"`
 	// ContentType is the media type of the request, compared without case
 	// and without parameters.
@@ -82,7 +84,9 @@ type StubBodyMatch struct {
 	// JSONPath maps RFC 9535 queries to the value that at least one of the
 	// selected nodes equals.
 	JSONPath map[string]json.RawMessage `json:"jsonPath,omitempty"`
-	Text     *StubText                  `json:"text,omitempty"`
+	// Text is a condition on the body as text, which is "" without a body. Of a
+	// body that is longer than what is kept, only Contains can be met.
+	Text *StubText `json:"text,omitempty"`
 }
 
 // A StubResponse is one answer. At most one of JSON, Text, Bytes and File is
