@@ -2,6 +2,7 @@ package mockbackend
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -35,6 +36,9 @@ func DecodeStub(data []byte) (schemas.Stub, error) {
 	violations, err := schemas.Validate(schemas.StubSchema, data)
 	if err != nil {
 		return s, invalid("", "%w", err)
+	}
+	if twice, ok := errors.AsType[*schemas.DuplicateError](schemas.CheckUnique(data)); ok {
+		return s, invalid(twice.Pointer, "%w", twice)
 	}
 	if len(violations) > 0 {
 		// A branch that failed says less than the reason it failed for, which

@@ -101,6 +101,9 @@ func readSource(name string, data []byte) (*source, error) {
 		}
 		return nil, &SourceError{File: name, Line: line, Err: fmt.Errorf("not JSON: %w", err)}
 	}
+	if twice, ok := errors.AsType[*schemas.DuplicateError](schemas.CheckUnique(src.json)); ok {
+		return nil, &SourceError{File: name, Line: twice.Line, Pointer: twice.Pointer, Err: twice}
+	}
 	return src, nil
 }
 

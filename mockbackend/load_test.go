@@ -85,6 +85,8 @@ func TestReadStubsSaysWhatIsWrongAndWhere(t *testing.T) {
 		{"a.json", "[\n{\"match\": {}, \"respond\": {}},\n{\"match\": {},\n\"respnd\": {}}\n]", []string{"a.json:4: /1/respnd: Additional property respnd is not allowed"}},
 		{"a.json", "{\n\n\"match\": }", []string{"a.json:3: not JSON: invalid character '}'"}},
 		{"a.json", "{\"stubs\": [\n{\"match\": 1, \"respond\": {}},\n{\"match\": {\"path\": 7}, \"respond\": {}}]}", []string{"a.json:2: /stubs/0/match: ", "a.json:3: /stubs/1/match/path: "}},
+		{"a.json", "{\"match\": {},\n\"respond\": {},\n\"match\": {}}", []string{`a.json:3: /match: "match" stands here a second time, first on line 1`}},
+		{"a.json", "[{\"match\": {}, \"respond\": {\n\"json\": {\"a\": [{\n\"b\": 1,\n\"b\": 1}]}}}]", []string{`a.json:4: /0/respond/json/a/0/b: "b" stands here a second time, first on line 3`}},
 		{"a.json", "{\"stubs\": [],\n\"more\": 1}", []string{"a.json:2: /more: stands beside stubs"}},
 		{"a.json", "{\"stubs\": {}}", []string{"a.json:1: /stubs: is not a list"}},
 		{"a.json", "7", []string{"a.json:1: holds neither a stub"}},

@@ -243,6 +243,7 @@ func TestAddRefuses(t *testing.T) {
 	for _, tt := range []struct{ doc, pointer string }{
 		{`{`, ""},
 		{`{"match":{},"respond":{},"x":1}`, "/x"},
+		{`{"match":{},"respond":{},"match":{"path":"/a"}}`, "/match"},
 		{`{"match":{"path":7},"respond":{}}`, "/match/path"},
 		{`{"match":{},"respond":{"headers":[["A"]]}}`, "/respond/headers/0"},
 	} {
