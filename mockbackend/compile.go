@@ -1,8 +1,6 @@
 package mockbackend
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -19,7 +17,13 @@ type InvalidStubError struct {
 	Err     error
 }
 
-func (e *InvalidStubError) Error() string { return fmt.Sprintf("stub %s: %v", e.Pointer, e.Err) }
+func (e *InvalidStubError) Error() string {
+	if e.Pointer == "" {
+		return fmt.Sprintf("stub: %v", e.Err)
+	}
+	return fmt.Sprintf("stub %s: %v", e.Pointer, e.Err)
+}
+
 func (e *InvalidStubError) Unwrap() error { return e.Err }
 
 func invalid(pointer, format string, args ...any) error {
@@ -28,34 +32,6 @@ func invalid(pointer, format string, args ...any) error {
 
 // pointerEscaper escapes one reference token of a JSON Pointer.
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
-
-// DecodeStub reads a stub from JSON. What the schema does not allow is an
-// [*InvalidStubError].
-func DecodeStub(data []byte) (schemas.Stub, error) {
-	var s schemas.Stub
-	violations, err := schemas.Validate(schemas.StubSchema, data)
-	if err != nil {
-		return s, invalid("", "%w", err)
-	}
-	if twice, ok := errors.AsType[*schemas.DuplicateError](schemas.CheckUnique(data)); ok {
-		return s, invalid(twice.Pointer, "%w", twice)
-	}
-	if len(violations) > 0 {
-		// A branch that failed says less than the reason it failed for, which
-		// is deeper in the document.
-		deepest := violations[0]
-		for _, v := range violations[1:] {
-			if len(v.Place()) > len(deepest.Place()) {
-				deepest = v
-			}
-		}
-		return s, invalid(deepest.Place(), "%s (got %s)", deepest.Rule, jsonText(deepest.Value))
-	}
-	if err := json.Unmarshal(data, &s); err != nil {
-		return s, invalid("", "%w", err)
-	}
-	return s, nil
-}
 
 // A stub is a schemas.Stub made ready to answer. What each request needs comes
 // first and lies together: of ten thousand stubs, none is in the processor's

@@ -2,7 +2,6 @@ package mockbackend_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,6 +92,8 @@ func TestReadStubsSaysWhatIsWrongAndWhere(t *testing.T) {
 		{"a.yaml", "- match: {}\n  respond:\n    headers:\n      X-Count: 3\n", []string{"a.yaml:4: /0/respond/headers/X-Count: "}},
 		{"a.yaml", "stubs:\n  - match: {}\n    respond: {}\n  - match: {}\n    respond: {}\n    pririty: 1\n", []string{"a.yaml:6: /stubs/1/pririty: Additional property pririty is not allowed"}},
 		{"a.yaml", "match: {}\nmatch: {}\n", []string{`a.yaml:2: /match: "match" stands here a second time, first on line 1`}},
+		{"a.yaml", "# what it does\n- match: {}\n  respnd: {}\n- match: {}\n", []string{"a.yaml:3: /0/respnd: ", "a.yaml:4: /1: give respond or sequence"}},
+		{"a.yaml", "match: {}\nrespond:\n  status: 200.0\n", []string{"a.yaml:3: /respond/status: is 200.0; write a whole number"}},
 		{"a.yaml", "match: [\n", []string{"a.yaml:1: yaml: line 1: did not find"}},
 		{"a.yaml", "", []string{"a.yaml:1: the file is empty"}},
 		{"a.yaml", "match: {}\nrespond: {}\n---\nmatch: {}\n", []string{"a.yaml:3: a second document starts here"}},
@@ -310,60 +311,6 @@ func TestLoadFilesOverPut(t *testing.T) {
 	put()
 	if srv.Reset(); call(t, client, "GET", srv.URL()+"/a", "").body != "file" {
 		t.Error("a reset leaves what was put")
-	}
-}
-
-func TestWatchFiles(t *testing.T) {
-	srv := start(t, mockbackend.Options{})
-	client := newClient(t)
-	paths := write(t, "a.yaml", "{match: {path: /a}, respond: {text: one}}")
-	if _, err := srv.LoadFiles(paths...); err != nil {
-		t.Fatal(err)
-	}
-	type report struct {
-		stubs int
-		err   error
-	}
-	reports := make(chan report, 10)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- srv.WatchFiles(ctx, func(n int, err error) { reports <- report{n, err} }, paths...)
-	}()
-	change := func(text string) report {
-		t.Helper()
-		// As editors do: another file in its place.
-		next := paths[0] + "~"
-		if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(next, paths[0]); err != nil {
-			t.Fatal(err)
-		}
-		return <-reports
-	}
-	get := func() string { return call(t, client, "GET", srv.URL()+"/a", "").body }
-	if r := change("{match: {path: /a}, respond: {text: two}}"); r.err != nil || r.stubs != 1 || get() != "two" {
-		t.Errorf("%+v, answers %s", r, get())
-	}
-	if r := change("{match: {path: /a}, respond: {txt: three}}"); r.err == nil || !strings.Contains(r.err.Error(), "a.yaml:1: /respond/txt: ") || get() != "two" {
-		t.Errorf("a broken file: %+v, answers %s", r, get())
-	}
-	if r := change("[{match: {path: /a}, respond: {text: four}}, {match: {}, respond: {}}]"); r.err != nil || r.stubs != 2 || get() != "four" {
-		t.Errorf("%+v, answers %s", r, get())
-	}
-	if err := os.Remove(paths[0]); err != nil {
-		t.Fatal(err)
-	}
-	if r := <-reports; r.err == nil || get() != "four" {
-		t.Errorf("a file that is gone: %+v, answers %s", r, get())
-	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	if err := srv.WatchFiles(t.Context(), nil, "/no/such/directory/a.yaml"); err == nil {
-		t.Error("a directory that is not there can be watched")
 	}
 }
 

@@ -12,6 +12,60 @@ import (
 	"example.com/touchstone/mockbackend"
 )
 
+func TestWatchFiles(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	client := newClient(t)
+	paths := write(t, "a.yaml", "{match: {path: /a}, respond: {text: one}}")
+	if _, err := srv.LoadFiles(paths...); err != nil {
+		t.Fatal(err)
+	}
+	type report struct {
+		stubs int
+		err   error
+	}
+	reports := make(chan report, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- srv.WatchFiles(ctx, func(n int, err error) { reports <- report{n, err} }, paths...)
+	}()
+	change := func(text string) report {
+		t.Helper()
+		// As editors do: another file in its place.
+		next := paths[0] + "~"
+		if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(next, paths[0]); err != nil {
+			t.Fatal(err)
+		}
+		return <-reports
+	}
+	get := func() string { return call(t, client, "GET", srv.URL()+"/a", "").body }
+	if r := change("{match: {path: /a}, respond: {text: two}}"); r.err != nil || r.stubs != 1 || get() != "two" {
+		t.Errorf("%+v, answers %s", r, get())
+	}
+	if r := change("{match: {path: /a}, respond: {txt: three}}"); r.err == nil || !strings.Contains(r.err.Error(), "a.yaml:1: /respond/txt: ") || get() != "two" {
+		t.Errorf("a broken file: %+v, answers %s", r, get())
+	}
+	if r := change("[{match: {path: /a}, respond: {text: four}}, {match: {}, respond: {}}]"); r.err != nil || r.stubs != 2 || get() != "four" {
+		t.Errorf("%+v, answers %s", r, get())
+	}
+	if err := os.Remove(paths[0]); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-reports; r.err == nil || get() != "four" {
+		t.Errorf("a file that is gone: %+v, answers %s", r, get())
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := srv.WatchFiles(t.Context(), nil, "/no/such/directory/a.yaml"); err == nil {
+		t.Error("a directory that is not there can be watched")
+	}
+}
+
 // A watched is a server that watches dir/s.yaml, or other files there.
 type watched struct {
 	t       *testing.T
@@ -54,7 +108,7 @@ func (w *watched) next() error {
 	select {
 	case err := <-w.reports:
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		w.t.Fatal("no change was found")
 		return nil
 	}
