@@ -215,7 +215,7 @@ func (s *stub) rejects(q *request, scenarios *scenarios, tell bool) string {
 		if !tell {
 			return unmet
 		}
-		return fmt.Sprintf("method is %s, not %s", q.Method, want)
+		return fmt.Sprintf("method is %s, not %s", shorten(q.Method), want)
 	}
 	for _, cond := range s.conds {
 		if why := cond(q, tell); why != "" {

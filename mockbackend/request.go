@@ -140,7 +140,12 @@ var (
 )
 
 // plainSegment gives the text of a segment of a canonical path.
-func plainSegment(s string) string { return canonicalUnescaper.Replace(s) }
+func plainSegment(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	return canonicalUnescaper.Replace(s)
+}
 
 // origin is the base URL that the client called, without a trailing slash.
 func (q *request) origin() string {
