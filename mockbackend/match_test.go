@@ -133,6 +133,31 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// What a caller does with a stub after Add, or with one that it is given,
+// changes nothing.
+func TestStubsAreCopied(t *testing.T) {
+	srv := start(t, mockbackend.Options{StubsOnly: true})
+	in := mustStub(t, `{"id":"s","scenario":{"name":"x","state":"started"},"match":{"path":"/a","query":{"q":"1"}},
+		"respond":{"json":{"a":1},"interim":[{"status":103,"headers":[["Link","</a>"]]}],"fault":{"kind":"drip","intervalMs":1}}}`)
+	if _, err := srv.Add(in); err != nil {
+		t.Fatal(err)
+	}
+	spoil := func(s schemas.Stub) {
+		s.Respond.Fault.Kind = "reset"
+		s.Respond.Interim[0].Headers[0].Name = "a b"
+		copy(s.Respond.JSON, "broken!")
+		s.Scenario.State = "other"
+		s.Match.Query["q"].Equals[0] = "2"
+	}
+	given, _ := srv.Scope("").Stub("s")
+	for what, s := range map[string]schemas.Stub{"added": in, "given": given, "listed": srv.Stubs()[0]} {
+		spoil(s)
+		if got := call(t, newClient(t), "GET", srv.URL()+"/a?q=1", ""); got.status != 200 || got.body != `{"a":1}` {
+			t.Errorf("the stub %s was changed: %d %s", what, got.status, got.body)
+		}
+	}
+}
+
 func TestRemove(t *testing.T) {
 	srv := start(t, mockbackend.Options{StubsOnly: true})
 	client := newClient(t)

@@ -72,9 +72,10 @@ func (c *Scope) URL() string {
 
 // Add puts a stub in and gives its id, which is unique in the scope. What the
 // stub asks for and cannot be done is an [*InvalidStubError]. Of two stubs that
-// match alike, the later one answers.
+// match alike, the later one answers. The stub is copied: what the caller does
+// with it afterwards changes nothing here.
 func (c *Scope) Add(in schemas.Stub) (string, error) {
-	made, err := c.compile(in)
+	made, err := c.compile(in.Clone())
 	if err != nil {
 		return "", err
 	}
@@ -111,20 +112,20 @@ func (c *Scope) compileWith(in schemas.Stub, files fileReader) (*stub, error) {
 // stay.
 func (c *Scope) Remove(id string) bool { return c.index.remove(id) }
 
-// Stub gives the stub with the id.
+// Stub gives a copy of the stub with the id.
 func (c *Scope) Stub(id string) (schemas.Stub, bool) {
 	if found := c.index.get(id); found != nil {
-		return found.Stub, true
+		return found.Stub.Clone(), true
 	}
 	return schemas.Stub{}, false
 }
 
-// Stubs gives the stubs, oldest first.
+// Stubs gives copies of the stubs, oldest first.
 func (c *Scope) Stubs() []schemas.Stub {
 	all := c.index.all()
 	list := make([]schemas.Stub, len(all))
 	for i, s := range all {
-		list[i] = s.Stub
+		list[i] = s.Stub.Clone()
 	}
 	return list
 }

@@ -2,6 +2,8 @@ package schemas_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -124,6 +126,54 @@ func TestStubSchemaRefuses(t *testing.T) {
 	} {
 		if violations, err := schemas.Validate(schemas.StubSchema, []byte(doc)); err != nil || len(violations) == 0 {
 			t.Errorf("%s: %s is taken (%v)", name, doc, err)
+		}
+	}
+}
+
+// A clone says the same as its stub, and no part of one is a part of the other.
+func TestStubClone(t *testing.T) {
+	var s schemas.Stub
+	if err := json.Unmarshal([]byte(fullStub), &s); err != nil {
+		t.Fatal(err)
+	}
+	s.Respond = &schemas.StubResponse{Omit: []string{}}
+	clone := s.Clone()
+	if diff := cmp.Diff(s, clone); diff != "" {
+		t.Errorf("the clone differs (-stub +clone):\n%s", diff)
+	}
+	if diff := cmp.Diff(schemas.Stub{}, schemas.Stub{}.Clone()); diff != "" {
+		t.Errorf("the clone of the zero stub (-stub +clone):\n%s", diff)
+	}
+	shared(t, "stub", reflect.ValueOf(s), reflect.ValueOf(clone))
+}
+
+// shared looks for memory that two values of one shape have in common.
+func shared(t *testing.T, at string, a, b reflect.Value) {
+	t.Helper()
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice:
+		if a.Kind() != reflect.Pointer && a.Len() == 0 || a.IsNil() {
+			return
+		}
+		if a.UnsafePointer() == b.UnsafePointer() {
+			t.Errorf("%s is shared", at)
+			return
+		}
+	}
+	switch a.Kind() {
+	case reflect.Pointer:
+		shared(t, at, a.Elem(), b.Elem())
+	case reflect.Struct:
+		for i := range a.NumField() {
+			shared(t, at+"."+a.Type().Field(i).Name, a.Field(i), b.Field(i))
+		}
+	case reflect.Slice:
+		for i := range a.Len() {
+			shared(t, fmt.Sprintf("%s[%d]", at, i), a.Index(i), b.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range a.MapKeys() {
+			shared(t, fmt.Sprintf("%s[%v]", at, key), a.MapIndex(key), b.MapIndex(key))
 		}
 	}
 }
