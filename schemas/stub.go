@@ -48,7 +48,8 @@ type StubMatch struct {
 	Method string `json:"method,omitempty"`
 	// Path is compared segment by segment after percent-decoding. A segment
 	// {name} stands for any one segment, a last segment {name...} for any
-	// number of them; braces of the path itself are written %7B and %7D.
+	// number of them; braces of the path itself are written %7B and %7D. What is
+	// below /__mock/ and /__scope/ reaches no stub.
 	Path    string              `json:"path,omitempty"`
 	Query   map[string]StubText `json:"query,omitempty"`
 	Headers map[string]StubText `json:"headers,omitempty"`
