@@ -8,9 +8,16 @@
 //
 // Stubs may be kept in files, JSON or YAML: [Server.LoadFiles] reads them, and
 // [Server.WatchFiles] again when they change. A [Recorder] writes such files
-// from what a real backend answers, without its secrets. Tests that share a
-// server have a [Scope] each. A browser that opens / sees what can be called
-// and what was received; the admin API is described at /__mock/openapi.json.
+// from what a real backend answers, without its secrets: values whose names say
+// so, alike in headers, queries, forms, JSON (lines and server-sent events too),
+// XML and text, and what looks like a credential. The parameters code and key
+// count beside parameters of OAuth or when no human wrote their value. Where
+// secrets could not be found, or replaced, an exchange is left out with the
+// reason.
+//
+// Tests that share a server have a [Scope] each. A browser that opens / sees
+// what can be called and what was received; the admin API is described at
+// /__mock/openapi.json.
 //
 // Answers that RFC 9110 allows go out through net/http. Over HTTP/1.1 the
 // headers that a stub lists keep their order and spelling, and those that come

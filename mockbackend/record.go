@@ -267,14 +267,16 @@ func (r *Recorder) response(f *inFlight, body []byte) (schemas.StubResponse, err
 			body = redacted
 		}
 	}
+	if !isJSON && !r.opts.KeepSecrets {
+		if body, err = r.secrets.body(header.Get("Content-Type"), body); err != nil {
+			return response, err
+		}
+	}
 	switch {
 	case isJSON && survivesYAML(body):
 		response.JSON = body
 	case utf8.Valid(body):
 		text := string(body)
-		if !isJSON && !r.opts.KeepSecrets {
-			text = r.secrets.text(text)
-		}
 		response.Text = &text
 	default:
 		response.Bytes = body

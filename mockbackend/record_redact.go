@@ -2,11 +2,10 @@ package mockbackend
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"mime"
 	"net/http"
-	"regexp"
-	"slices"
 	"strings"
 
 	"example.com/touchstone/schemas"
@@ -15,96 +14,19 @@ import (
 // Redacted stands where a recording left a secret out.
 const Redacted = "REDACTED"
 
-// Names of headers, members and parameters that hold secrets, in lower case and
-// without separators.
-var (
-	secretExactly  = []string{"sid", "pwd", "jwt", "otp", "auth", "session", "setcookie"}
-	secretSuffixes = []string{"token", "pwd", "jwt", "cookie", "sessionid", "signature"}
-	secretParts    = []string{"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "accountkey", "privatekey", "credential", "connectionstring", "authorization"}
-	// Marks of a place in a list, which replaying needs.
-	notSecret = []string{"pagetoken", "nextpagetoken", "prevpagetoken", "nexttoken", "continuationtoken"}
-)
-
-var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "", "[", "", "]", "")
-
-// plainName is a name as the lists have it.
-func plainName(name string) string { return separators.Replace(strings.ToLower(name)) }
-
-// A redactor finds secrets by name and by form. Its zero value knows the lists
-// above.
+// A redactor finds secrets by name and by form. Its zero value knows the names
+// that every recording knows.
 type redactor struct {
-	names []string       // further names, plain
-	form  *regexp.Regexp // of their values in a text; nil without any
+	given []string // further names
+	names []string // and as words without separators
 }
 
 func newRedactor(names []string) redactor {
-	if len(names) == 0 {
-		return redactor{}
+	s := redactor{given: names}
+	for _, name := range names {
+		s.names = append(s.names, strings.Join(nameWords(name), ""))
 	}
-	var s redactor
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		s.names = append(s.names, plainName(name))
-		quoted[i] = regexp.QuoteMeta(name)
-	}
-	s.form = regexp.MustCompile(`(?i)\b(` + strings.Join(quoted, "|") + secretValue)
 	return s
-}
-
-func (s redactor) isName(name string) bool {
-	name = plainName(name)
-	if slices.Contains(s.names, name) {
-		return true
-	}
-	if slices.Contains(notSecret, name) {
-		return false
-	}
-	return slices.Contains(secretExactly, name) ||
-		slices.ContainsFunc(secretSuffixes, func(s string) bool { return strings.HasSuffix(name, s) }) ||
-		slices.ContainsFunc(secretParts, func(s string) bool { return strings.Contains(name, s) })
-}
-
-// secretValue is what follows the name of a secret in a text.
-const secretValue = `)(["']?\s*[:=]\s*["']?)[^\s"'&;,<>]+`
-
-// secretTexts are the secrets that a text shows by their form: credentials,
-// connection strings, and user information in URLs. They take too much rather
-// than too little.
-var secretTexts = []struct {
-	form *regexp.Regexp
-	by   string
-}{
-	{regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`), Redacted},
-	{regexp.MustCompile(`(?i)\b(bearer)\s+[a-z0-9._~+/-]{8,}=*`), "$1 " + Redacted},
-	{regexp.MustCompile(`\beyJ[\w-]+\.[\w-]+\.[\w-]*`), Redacted},
-	// Keys that say by a prefix whose they are.
-	{regexp.MustCompile(`\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[abeprs]-[\w-]{8,}|[sr]k[-_][\w-]{16,}|AIza[\w-]{30,})`), Redacted},
-	{regexp.MustCompile(`(?i)\b((?:mongodb(?:\+srv)?|postgres(?:ql)?|mysql|rediss?|amqps?|mssql|sqlserver)://)[^\s"'<>]+`), "${1}" + Redacted},
-	{regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#@"'<>]+@`), "${1}" + Redacted + "@"},
-	{regexp.MustCompile(`(?i)\b(server|data source|host|initial catalog|database|user id|uid|accountname)(\s*=\s*)[^;"'\n]+;`), "${1}${2}" + Redacted + ";"},
-	{regexp.MustCompile(`(?i)\b([\w-]*(?:password|passwd|passphrase|pwd|secret|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|(?:access|refresh|id|auth|csrf|session)[_-]?token|session[_-]?id)` + secretValue), "${1}${2}" + Redacted},
-	{regexp.MustCompile(`([?&]sig=)[^&\s"'<>]+`), "${1}" + Redacted}, // of a signed URL
-	{regexp.MustCompile(`(?i)(<(?:\w+:)?\w*(?:password|passwd|secret|token|apikey)\w*(?:\s[^>]*)?>)[^<]+`), "${1}" + Redacted},
-}
-
-// basicAuth is checked further, as Basic is a word of prose too.
-var basicAuth = regexp.MustCompile(`(?i)\b(basic\s+)([a-z0-9+/]{4,}={0,2})`)
-
-// text replaces what looks like a secret in a text.
-func (s redactor) text(text string) string {
-	if s.form != nil {
-		text = s.form.ReplaceAllString(text, "${1}${2}"+Redacted)
-	}
-	for _, secret := range secretTexts {
-		text = secret.form.ReplaceAllString(text, secret.by)
-	}
-	return basicAuth.ReplaceAllStringFunc(text, func(found string) string {
-		parts := basicAuth.FindStringSubmatch(found)
-		if plain, err := base64.StdEncoding.DecodeString(parts[2]); err != nil || !bytes.Contains(plain, []byte(":")) {
-			return found
-		}
-		return parts[1] + Redacted
-	})
 }
 
 // header replaces the secrets in one header field. Of a cookie the name and the
@@ -119,11 +41,33 @@ func (s redactor) header(h schemas.StubHeader) schemas.StubHeader {
 			h.Value += ";" + attributes
 		}
 	case s.isName(h.Name):
-		h.Value = Redacted
+		if s.secrecy(h.Name).hides(h.Value) {
+			h.Value = Redacted
+		}
 	default:
 		h.Value = s.text(h.Value)
 	}
 	return h
+}
+
+// body replaces the secrets in a body that is no JSON, whatever its charset. Of
+// bytes that are no text a part cannot be replaced.
+func (s redactor) body(contentType string, body []byte) ([]byte, error) {
+	if _, params, _ := mime.ParseMediaType(contentType); isWide(params["charset"], body) {
+		return nil, errors.New("the body has characters of two or four bytes, in which secrets cannot be found; record it with its secrets, or as UTF-8")
+	}
+	redacted := []byte(s.document(string(body)))
+	if bytes.IndexByte(body, 0) >= 0 && !bytes.Equal(redacted, body) {
+		return nil, errors.New("the body is binary and seems to hold a secret, which cannot be replaced; record it with its secrets")
+	}
+	return redacted, nil
+}
+
+// isWide tells a text in UTF-16 or UTF-32, by its charset or its byte order mark.
+func isWide(charset string, body []byte) bool {
+	charset = strings.ToLower(charset)
+	return strings.HasPrefix(charset, "utf-16") || strings.HasPrefix(charset, "utf-32") || strings.HasPrefix(charset, "ucs-") ||
+		bytes.HasPrefix(body, []byte{0xff, 0xfe}) || bytes.HasPrefix(body, []byte{0xfe, 0xff})
 }
 
 // json replaces the secrets in a JSON document and tells whether there were any.
@@ -132,7 +76,7 @@ func (s redactor) json(doc []byte) ([]byte, bool, error) {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	dec.UseNumber()
 	w := &jsonWriter{secrets: s}
-	if err := w.redact(dec, false); err != nil {
+	if err := w.redact(dec, open); err != nil {
 		return nil, false, err
 	}
 	return w.out.Bytes(), w.changed, nil
@@ -145,7 +89,7 @@ type jsonWriter struct {
 }
 
 // redact copies the next value; of a secret one only the form.
-func (w *jsonWriter) redact(dec *json.Decoder, secret bool) error {
+func (w *jsonWriter) redact(dec *json.Decoder, kind secrecy) error {
 	token, err := dec.Token()
 	if err != nil {
 		return err
@@ -157,13 +101,15 @@ func (w *jsonWriter) redact(dec *json.Decoder, secret bool) error {
 			if !first {
 				w.out.WriteByte(',')
 			}
-			inner := secret
+			inner := kind
 			if token == '{' {
 				name, err := dec.Token()
 				if err != nil {
 					return err
 				}
-				inner = secret || w.secrets.isName(name.(string))
+				if own := w.secrets.secrecy(name.(string)); kind == open || own == secret {
+					inner = own
+				}
 				w.write(name)
 				w.out.WriteByte(':')
 			}
@@ -178,13 +124,13 @@ func (w *jsonWriter) redact(dec *json.Decoder, secret bool) error {
 		w.out.WriteString(end.(json.Delim).String())
 	case string:
 		text := w.secrets.text(token)
-		if secret && token != "" {
+		if kind.hides(token) {
 			text = Redacted
 		}
 		w.changed = w.changed || text != token
 		w.write(text)
 	case json.Number:
-		if secret {
+		if kind == secret {
 			w.changed, token = true, "0"
 		}
 		w.write(token)
@@ -236,9 +182,14 @@ func (s redactor) drop(v any) (any, bool) {
 		}
 		return v, true
 	case map[string]any:
+		_, oauth := v["grant_type"] // a request for a token, as JSON
 		for name := range v {
 			inner, ok := s.drop(v[name])
-			if !ok || s.isName(name) {
+			kind := s.secrecy(name)
+			if _, number := v[name].(json.Number); number && kind == counted {
+				kind = open
+			}
+			if !ok || kind != open || oauth && name == "code" {
 				delete(v, name)
 				continue
 			}

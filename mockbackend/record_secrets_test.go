@@ -131,7 +131,7 @@ func TestRecordingReplacesSecrets(t *testing.T) {
 
 // What is no secret stays as it is.
 func TestRecordingKeepsTheRest(t *testing.T) {
-	body := `{"usage":{"total_tokens":15,"max_tokens":20},"token_type":"bearer","tokens":["a"],"message":"Basic authentication is required","url":"https://shop.internal/orders?page=2","nextPageToken":"CAUQAA","secretary":"x","server":"web-1","at":"user@shop.internal"}`
+	body := `{"usage":{"total_tokens":15,"max_tokens":20},"token_type":"bearer","tokens":4,"message":"Basic authentication is required","url":"https://shop.internal/orders?page=2","nextPageToken":"CAUQAA","secretary":"x","server":"web-1","at":"user@shop.internal"}`
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="shop"`)
 		_, _ = io.WriteString(w, body)

@@ -30,15 +30,17 @@ func (r *Recorder) match(q *http.Request, body []byte) (schemas.StubMatch, error
 	if !strings.HasPrefix(m.Path, "/") {
 		return m, fmt.Errorf("a stub cannot match the target %q", q.RequestURI)
 	}
-	for name, values := range q.URL.Query() {
+	// As the mock itself reads a query, or the stub would not match.
+	query := (&request{Request: q}).queryValues()
+	oauth := slices.ContainsFunc(oauthNames, query.Has)
+	for name, values := range query {
 		if m.Query == nil {
 			m.Query = map[string]schemas.StubText{}
 		}
 		m.Query[name] = schemas.StubText{Equals: values}
-		if r.opts.KeepSecrets {
-			continue
-		}
-		if r.secrets.isName(name) || slices.ContainsFunc(values, func(v string) bool { return r.secrets.text(v) != v }) {
+		if !r.opts.KeepSecrets && slices.ContainsFunc(values, func(v string) bool {
+			return r.secrets.pairSecrecy(name, v, oauth).hides(v) || r.secrets.text(v) != v
+		}) {
 			absent := false
 			m.Query[name] = schemas.StubText{Absent: &absent}
 		}
@@ -82,25 +84,12 @@ func (r *Recorder) bodyMatch(contentType string, body []byte) *schemas.StubBodyM
 		return &schemas.StubBodyMatch{Subset: kept}
 	case utf8.Valid(body):
 		text := string(body)
-		if !r.opts.KeepSecrets && (r.secrets.text(text) != text || r.secrets.inForm(mediaType, text)) {
+		if !r.opts.KeepSecrets && r.secrets.document(text) != text {
 			return nil
 		}
 		return &schemas.StubBodyMatch{Text: &schemas.StubText{Equals: []string{text}}}
 	}
 	return nil
-}
-
-// inForm looks for the names of secrets in a form.
-func (s redactor) inForm(mediaType, text string) bool {
-	if mediaType != "application/x-www-form-urlencoded" {
-		return false
-	}
-	for pair := range strings.SplitSeq(text, "&") {
-		if name, _, _ := strings.Cut(pair, "="); s.isName(name) {
-			return true
-		}
-	}
-	return false
 }
 
 // mustDecode decodes what was found to be JSON before.
