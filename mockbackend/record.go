@@ -158,6 +158,8 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 
 func (r *Recorder) rewrite(p *httputil.ProxyRequest) {
 	p.SetURL(r.backend)
+	// What Go does not read as parameters is left out there.
+	p.Out.URL.RawQuery = p.In.URL.RawQuery
 	if !r.opts.KeepSecrets {
 		// Secrets are found in plain text alone.
 		p.Out.Header.Set("Accept-Encoding", "identity")
