@@ -27,7 +27,8 @@
 // in a header, the exact bytes asked for with raw, most faults) are
 // written byte by byte on a connection taken over from it, which is closed
 // afterwards. They need HTTP/1.1: over HTTP/2, which comes with
-// [Options.TLS], they are refused with 505 and the reason.
+// [Options.TLS], they are refused with 505 and the reason. To HEAD goes no body,
+// so that any Content-Length, or none, is sent the polite way.
 //
 // A [schemas.StubFault] goes wrong within an exchange, [FaultKinds] says how.
 // What goes wrong before there is one (a refused connection, a bad

@@ -248,8 +248,11 @@ func (r *Recorder) response(f *inFlight, body []byte) (schemas.StubResponse, err
 	}
 	response := schemas.StubResponse{Status: f.answer.StatusCode, Headers: schemas.StubHeaders{}}
 	for _, h := range sortedHeaders(header) {
-		if h.Name == "Date" || h.Name == "Content-Length" {
+		if h.Name == "Date" || h.Name == "Content-Length" && f.request.Method != http.MethodHead {
 			continue // the mock's own
+		}
+		if h.Name == "Content-Length" && bodyForbidden(response.Status) {
+			continue // could be sent raw alone, over HTTP/1.1
 		}
 		if !r.opts.KeepSecrets {
 			h = r.secrets.header(h)
@@ -257,6 +260,9 @@ func (r *Recorder) response(f *inFlight, body []byte) (schemas.StubResponse, err
 		response.Headers = append(response.Headers, h)
 	}
 	if len(body) == 0 {
+		if f.request.Method == http.MethodHead && header.Get("Content-Length") == "" && !bodyForbidden(response.Status) {
+			response.Omit = []string{"Content-Length"}
+		}
 		return response, nil
 	}
 	isJSON := json.Valid(body)

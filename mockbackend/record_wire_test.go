@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 
 	"example.com/touchstone/mockbackend"
 )
@@ -48,5 +50,81 @@ func TestRecorderPassesQueriesOn(t *testing.T) {
 				t.Errorf("%s is replayed as %d %s", target, got.status, got.body)
 			}
 		}
+	}
+}
+
+// An answer to HEAD says the length that the backend said, or none, on a
+// connection that stays, over HTTP/2 and without a socket too.
+func TestRecordingOfHead(t *testing.T) {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		switch r.URL.Path {
+		case "/length":
+			w.Header().Set("Content-Length", "12345678901")
+		case "/zero":
+			w.Header().Set("Content-Length", "0")
+		case "/unmodified":
+			w.WriteHeader(http.StatusNotModified)
+		}
+	}))
+	defer backend.Close()
+	rec, proxy, recorded := record(t, backend.URL, mockbackend.RecorderOptions{})
+	paths := []string{"/length", "/zero", "/none", "/unmodified"}
+	type reply struct {
+		Status  int
+		Length  []string
+		Claimed int64
+		Close   bool
+	}
+	run := func(client *http.Client, base string) (list []reply) {
+		for _, path := range paths {
+			resp, err := client.Head(base + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			list = append(list, reply{resp.StatusCode, resp.Header["Content-Length"], resp.ContentLength, resp.Close})
+		}
+		return list
+	}
+	real := run(newClient(t), proxy.URL)
+	recorded(len(paths))
+	if fmt.Sprint(real[0].Length, real[1].Length, real[2].Length) != "[12345678901] [0] []" {
+		t.Fatalf("the backend said %+v", real)
+	}
+	for _, tls := range []bool{false, true} {
+		srv := replay(t, rec, mockbackend.Options{TLS: tls})
+		client := newClient(t)
+		if tls {
+			client = srv.Client()
+		}
+		if diff := cmp.Diff(real, run(client, srv.URL())); diff != "" {
+			t.Errorf("replay, TLS %t (-backend +mock):\n%s", tls, diff)
+		}
+	}
+	transport, err := mockbackend.NewTransport(rec.Stubs()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := run(&http.Client{Transport: transport}, "http://shop.test")
+	if got[0].Claimed != real[0].Claimed || got[2].Length != nil || got[2].Claimed != -1 {
+		t.Errorf("without a socket %+v, want %+v", got, real)
+	}
+}
+
+// A length that is not the body's is sent to the byte where a body comes.
+func TestOddLengthOfGet(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	add(t, srv, `{"match": {"path": "/odd"}, "respond": {"text": "hello", "headers": [["Content-Length", "9"]]}}`)
+	if got := rawGet(t, srv, "/odd"); !strings.Contains(got, "Content-Length: 9\r\n") || !strings.HasSuffix(got, "\r\n\r\nhello") {
+		t.Errorf("GET gives %q", got)
+	}
+	resp, err := newClient(t).Head(srv.URL() + "/odd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.ContentLength != 9 || resp.Close {
+		t.Errorf("HEAD gives the length %d, closing %t", resp.ContentLength, resp.Close)
 	}
 }

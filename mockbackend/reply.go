@@ -37,6 +37,10 @@ type reply struct {
 	headers  schemas.StubHeaders
 	omit     []string
 	raw      bool
+	// toHead tells that net/http does send the reply in answer to HEAD: all that it
+	// would change is the length, and to HEAD comes no body that could differ.
+	toHead   bool
+	refusals int // how many reasons there are, of which impolite is the first
 }
 
 type politeField struct {
@@ -157,8 +161,14 @@ func bodyForbidden(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusNotModified
 }
 
+// politeTo tells whether net/http sends the reply as it is to a method.
+func (r *reply) politeTo(method string) bool {
+	return r.impolite == nil || r.toHead && method == http.MethodHead
+}
+
 // prepare decides whether net/http can send the reply as it is.
 func (r *reply) prepare(at string) {
+	r.refusals, r.toHead = 0, false
 	switch {
 	case r.raw:
 		r.refuse(at+"/raw", "asks for exact bytes")
@@ -169,9 +179,11 @@ func (r *reply) prepare(at string) {
 	}
 	polite := make(http.Header, len(r.headers)+2)
 	r.checkHeaders(r.headers, at+"/headers", polite)
+	oddLength := r.refusals == 1 && r.hasOddLength(polite["Content-Length"])
 	for i, interim := range r.interim {
 		r.checkHeaders(interim.Headers, fmt.Sprintf("%s/interim/%d/headers", at, i), http.Header{})
 	}
+	r.toHead = oddLength && r.refusals == 1
 	// A nil value keeps net/http from adding the header, or guessing it.
 	for _, name := range []string{"Content-Type", "Date"} {
 		wanted := name == "Date" && !r.omits(name) && !hasHeader(r.headers, name)
@@ -179,13 +191,29 @@ func (r *reply) prepare(at string) {
 			polite[name] = nil
 		}
 	}
-	if !bodyForbidden(r.status) {
+	if !bodyForbidden(r.status) && !r.toHead {
 		polite["Content-Length"] = []string{strconv.Itoa(len(r.body))}
 	}
 	r.polite = make([]politeField, 0, len(polite))
 	for _, name := range slices.Sorted(maps.Keys(polite)) {
 		r.polite = append(r.polite, politeField{name, polite[name]})
 	}
+}
+
+// hasOddLength tells a Content-Length that is left out, or listed once as a number
+// that is not the body's.
+func (r *reply) hasOddLength(listed []string) bool {
+	if bodyForbidden(r.status) {
+		return false // net/http sends none after these, to HEAD neither
+	}
+	if r.omits("Content-Length") {
+		return len(listed) == 0
+	}
+	if len(listed) != 1 {
+		return false
+	}
+	n, err := strconv.ParseInt(listed[0], 10, 64)
+	return err == nil && n != int64(len(r.body)) && strconv.FormatInt(n, 10) == listed[0] && n >= 0
 }
 
 // sharedHeaders are headers that many stubs have: of ten thousand stubs those of
@@ -228,6 +256,7 @@ func shared(fields []politeField) []politeField {
 
 // refuse notes the first thing that net/http would not send.
 func (r *reply) refuse(pointer, format string, args ...any) {
+	r.refusals++
 	if r.impolite == nil {
 		r.impolite = &InvalidStubError{Pointer: pointer, Err: fmt.Errorf(format, args...)}
 	}

@@ -207,7 +207,7 @@ func (s *Server) sendSlowly(w http.ResponseWriter, q *request, a *reply) {
 			panic(http.ErrAbortHandler)
 		}
 	}
-	if a.fault == nil && a.impolite == nil {
+	if a.fault == nil && a.politeTo(q.Method) {
 		s.sendPolite(w, q, a)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/jarcoal/httpmock"
@@ -48,9 +49,11 @@ func (s *Server) Transport() (*httpmock.MockTransport, error) {
 }
 
 // checkSocketless refuses what cannot be done without a connection.
-func checkSocketless(c *stub) error { return c.eachReply((*reply).checkSocketless) }
+func checkSocketless(c *stub) error {
+	return c.eachReply(func(r *reply, at string) error { return r.checkSocketless(c.Match.Method, at) })
+}
 
-func (r *reply) checkSocketless(at string) error {
+func (r *reply) checkSocketless(method, at string) error {
 	switch {
 	case r.fault != nil && r.faultKind().rewrite == nil:
 		return invalid(at+"/fault", "%s needs a connection; the in-process transport has none", r.fault.Kind)
@@ -58,7 +61,7 @@ func (r *reply) checkSocketless(at string) error {
 		return invalid(at, "an answer that comes in pieces needs a connection; the in-process transport has none")
 	case len(r.interim) > 0:
 		return invalid(at+"/interim", "interim answers need a connection; the in-process transport has none")
-	case r.impolite != nil:
+	case !r.politeTo(method):
 		return invalid(r.impolite.Pointer, "%w: raw bytes need a connection; the in-process transport has none", r.impolite.Err)
 	}
 	return nil
@@ -77,7 +80,7 @@ func (s *Server) respond(r *http.Request) (*http.Response, error) {
 	q.rebuildHead()
 	a := s.receive(q).reply
 	defer func() { q.scope.journal.finish(q.seq, q.sent) }()
-	if err := a.checkSocketless("/respond"); err != nil {
+	if err := a.checkSocketless(r.Method, "/respond"); err != nil {
 		q.sent.Error = err.Error()
 		return nil, err
 	}
@@ -106,9 +109,15 @@ func (r *reply) response(q *http.Request, body []byte) *http.Response {
 		header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	}
 	length := int64(len(r.body))
-	if bodyForbidden(r.status) {
+	switch {
+	case bodyForbidden(r.status):
 		length = 0
-	} else {
+	case r.toHead:
+		length = -1
+		if n, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil {
+			length = n
+		}
+	default:
 		header.Set("Content-Length", fmt.Sprint(length))
 	}
 	return &http.Response{
