@@ -30,6 +30,11 @@ func (r *Recorder) match(q *http.Request, body []byte) (schemas.StubMatch, error
 	if !strings.HasPrefix(m.Path, "/") {
 		return m, fmt.Errorf("a stub cannot match the target %q", q.RequestURI)
 	}
+	for _, own := range []string{adminPrefix, scopePrefix} {
+		if strings.HasPrefix(canonicalPath(q.URL.EscapedPath()), own) {
+			return m, fmt.Errorf("what is below %s is the mock backend's own, so that no stub answers there", own)
+		}
+	}
 	// As the mock itself reads a query, or the stub would not match.
 	query := (&request{Request: q}).queryValues()
 	oauth := slices.ContainsFunc(oauthNames, query.Has)

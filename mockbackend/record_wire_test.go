@@ -2,6 +2,7 @@ package mockbackend_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -126,5 +127,35 @@ func TestOddLengthOfGet(t *testing.T) {
 	resp.Body.Close()
 	if resp.ContentLength != 9 || resp.Close {
 		t.Errorf("HEAD gives the length %d, closing %t", resp.ContentLength, resp.Close)
+	}
+}
+
+// What the mock keeps for itself is passed on, and left out with the reason.
+func TestRecorderSkipsTheMocksOwnPaths(t *testing.T) {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "backend's "+r.URL.Path)
+	}))
+	defer backend.Close()
+	done := make(chan mockbackend.Recorded, 1)
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	rec, err := mockbackend.NewRecorder(backend.URL, mockbackend.RecorderOptions{Transport: transport, Done: func(r mockbackend.Recorded) { done <- r }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httptest.NewServer(rec)
+	defer proxy.Close()
+	for path, own := range map[string]string{"/__mock/stubs": "/__mock/", "/__scope/a/b": "/__scope/", "/%5F_mock/x": "/__mock/", "/__mocked": ""} {
+		got := call(t, newClient(t), "GET", proxy.URL+path, "")
+		r := <-done
+		if !strings.HasPrefix(got.body, "backend's /__") {
+			t.Errorf("%s gives %d %s", path, got.status, got.body)
+		}
+		if own == "" && r.Skipped != nil || own != "" && (r.Skipped == nil || !strings.Contains(r.Skipped.Error(), own)) {
+			t.Errorf("%s: skipped %v", path, r.Skipped)
+		}
+	}
+	if stubs := rec.Stubs(); len(stubs) != 1 || stubs[0].Match.Path != "/__mocked" {
+		t.Errorf("recorded %+v", stubs)
 	}
 }
