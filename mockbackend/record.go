@@ -25,7 +25,8 @@ import (
 // Bounds of a recording.
 const (
 	maxRecordedBody  = 16 << 20
-	maxRecordedBytes = 512 << 20 // of bodies, in all
+	maxRecordedBytes = 512 << 20 // in all
+	exchangeBytes    = 2 << 10   // of an exchange, besides its heads and bodies
 )
 
 // RecorderOptions set up a [Recorder].
@@ -64,7 +65,7 @@ type Recorder struct {
 	mu    sync.Mutex
 	seen  []*recording
 	byKey map[string]*recording
-	bytes int64
+	room  int64 // in bytes, for what is still to come
 }
 
 // NewRecorder gives a recorder in front of the backend at an absolute URL with
@@ -79,7 +80,7 @@ func NewRecorder(backend string, opts RecorderOptions) (*Recorder, error) {
 	case target.RawQuery != "" || target.Fragment != "":
 		return nil, fmt.Errorf("the backend to record, %q, has a query or a fragment; give the URL that paths are put behind", backend)
 	}
-	r := &Recorder{opts: opts, backend: target, secrets: newRedactor(opts.Secrets), byKey: map[string]*recording{}}
+	r := &Recorder{opts: opts, backend: target, secrets: newRedactor(opts.Secrets), byKey: map[string]*recording{}, room: maxRecordedBytes}
 	r.proxy = &httputil.ReverseProxy{
 		Transport:      opts.Transport,
 		FlushInterval:  -1,                         // what the backend streams is streamed on
@@ -236,7 +237,11 @@ func (r *Recorder) record(f *inFlight) error {
 	if err != nil {
 		return err
 	}
-	return r.add(match, response, int64(len(body)+len(f.body)))
+	size := exchangeBytes + len(f.request.RequestURI) + len(body) + len(f.body)
+	for _, h := range response.Headers {
+		size += len(h.Name) + len(h.Value)
+	}
+	return r.add(match, response, int64(size))
 }
 
 // response makes the answer a stub's.

@@ -159,7 +159,7 @@ func (r *Recorder) add(match schemas.StubMatch, response schemas.StubResponse, s
 	appendJSON(&key, match)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.bytes += size; r.bytes > maxRecordedBytes {
+	if r.room -= size; r.room < 0 {
 		return errRecordingFull
 	}
 	seen := r.byKey[key.String()]
