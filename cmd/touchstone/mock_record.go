@@ -77,7 +77,8 @@ Ctrl-C ends it.
 				}
 			}
 		case <-ctx.Done():
-			err := errors.Join(ending(ctx, server.Shutdown), save())
+			// At once, as a second Ctrl-C ends the process, and with what ended since.
+			err := errors.Join(save(), ending(ctx, server.Shutdown), save())
 			if err == nil {
 				fmt.Printf("%s from %s in %s. To replay them:\n  %s mock --stubs %s\n",
 					report.Count(len(recorder.Stubs()), "stub"), report.Count(int(exchanges.Load()), "request"), f.out, self(), quoteArg(f.out))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -66,6 +67,63 @@ func TestMockRecord(t *testing.T) {
 	}
 	if !strings.Contains(p.stdout.String(), "WITH ITS SECRETS") {
 		t.Error("it does not warn of the secrets")
+	}
+}
+
+// An interrupt saves what is finished before it waits for the rest: a second one
+// loses nothing of it.
+func TestMockRecordInterrupted(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		t.Run(fmt.Sprintf("again %t", again), func(t *testing.T) {
+			release, held := make(chan struct{}), make(chan struct{})
+			backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/slow" {
+					close(held)
+					<-release
+				}
+				fmt.Fprint(w, "answer to ", r.URL.Path)
+			}))
+			defer backend.Close()
+			let := sync.OnceFunc(func() { close(release) })
+			defer let()
+			out := filepath.Join(t.TempDir(), "stubs.yaml")
+			recorded := func(path string) bool {
+				data, err := os.ReadFile(out)
+				return err == nil && strings.Contains(string(data), path)
+			}
+			p := startMock(t, "--record-from", backend.URL, "--out", out, "--verbose")
+			fetch(t, "GET", p.url("/quick"), "")
+			p.until("the end of the quick answer", func() bool { return strings.Contains(p.stdout.String(), `GET "/quick" -> 200`) })
+			slow := make(chan struct{})
+			go func() {
+				defer close(slow)
+				if answer, err := http.Get(p.url("/slow")); err == nil {
+					answer.Body.Close()
+				}
+			}()
+			<-held
+			if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			p.until("the waiting", func() bool { return strings.Contains(p.stdout.String(), "Waiting up to") })
+			if !recorded("/quick") || recorded("/slow") {
+				t.Errorf("while it waits, /quick is recorded: %t, /slow: %t", recorded("/quick"), recorded("/slow"))
+			}
+			if again {
+				p.interrupt()
+				let()
+			} else {
+				let()
+				<-p.ended
+				if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+					t.Errorf("exit code %d", code)
+				}
+			}
+			<-slow
+			if !recorded("/quick") || recorded("/slow") == again {
+				t.Errorf("at the end, /quick is recorded: %t, /slow: %t", recorded("/quick"), recorded("/slow"))
+			}
+		})
 	}
 }
 
