@@ -113,42 +113,23 @@ func survivesYAML(body []byte) bool {
 	if len(text) == 0 || text[0] != '{' && text[0] != '[' || !utf8.Valid(text) || !json.Valid(text) {
 		return false
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	return uniqueMembers(dec, bytes.Contains(text, []byte("\ufffd")))
+	return schemas.CheckUnique(text) == nil && (bytes.Contains(text, []byte("\ufffd")) || !halvesPairs(text))
 }
 
-func uniqueMembers(dec *json.Decoder, replacement bool) bool {
-	token, err := dec.Token()
-	if err != nil {
-		return false
-	}
-	if text, ok := token.(string); ok {
-		return replacement || !strings.Contains(text, "\ufffd")
-	}
-	open, ok := token.(json.Delim)
-	if !ok {
-		return true
-	}
-	names := map[string]bool{}
-	for dec.More() {
-		if open == '{' {
-			token, err := dec.Token()
-			if err != nil {
-				return false
-			}
-			name := token.(string)
-			if names[name] || !replacement && strings.Contains(name, "\ufffd") {
-				return false
-			}
-			names[name] = true
-		}
-		if !uniqueMembers(dec, replacement) {
+// halvesPairs tells whether a string of a document without U+FFFD decodes to one
+// with it, as half of a surrogate pair does.
+func halvesPairs(doc []byte) bool {
+	dec := json.NewDecoder(bytes.NewReader(doc))
+	dec.UseNumber()
+	for {
+		token, err := dec.Token()
+		if err != nil {
 			return false
 		}
+		if text, ok := token.(string); ok && strings.Contains(text, "\ufffd") {
+			return true
+		}
 	}
-	_, err = dec.Token()
-	return err == nil
 }
 
 var errRecordingFull = errors.New("the recording is full; start another one")

@@ -37,7 +37,7 @@ func recordBackend(ctx context.Context, f mockFlags) error {
 		KeepSecrets: f.keepSecrets,
 		Secrets:     f.secrets,
 		Transport:   transport,
-		Done:        printRecorded(os.Stdout, os.Stderr, f.verbose, &exchanges),
+		Done:        printRecorded(stdout, os.Stderr, f.verbose, &exchanges),
 	})
 	if err != nil {
 		return fmt.Errorf("--record-from: %w", err)
@@ -53,7 +53,7 @@ func recordBackend(ctx context.Context, f mockFlags) error {
 	serving.Go(func() { served <- server.Serve(listener) })
 	defer serving.Wait()
 	defer server.Close()
-	fmt.Printf(`recording %s
+	fmt.Fprintf(stdout, `recording %s
 
 Send requests to http://%s in its place.
 What it answers is written to %s%s.
@@ -80,7 +80,7 @@ Ctrl-C ends it.
 			// At once, as a second Ctrl-C ends the process, and with what ended since.
 			err := errors.Join(save(), ending(ctx, server.Shutdown), save())
 			if err == nil {
-				fmt.Printf("%s from %s in %s. To replay them:\n  %s mock --stubs %s\n",
+				fmt.Fprintf(stdout, "%s from %s in %s. To replay them:\n  %s mock --stubs %s\n",
 					report.Count(len(recorder.Stubs()), "stub"), report.Count(int(exchanges.Load()), "request"), f.out, self(), quoteArg(f.out))
 			}
 			return err
