@@ -7,7 +7,8 @@
 // /bytes/{n}) and to a sample API of orders, described at /openapi.json.
 //
 // Stubs may be kept in files, JSON or YAML: [Server.LoadFiles] reads them, and
-// [Server.WatchFiles] again when they change. A [Recorder] writes such files
+// [Server.WatchFiles] again when they, or the bodies they name, change. A
+// [Recorder] writes such files
 // from what a real backend answers, without its secrets: values whose names say
 // so, alike in headers, queries, forms, JSON (lines and server-sent events too),
 // XML and text, and what looks like a credential. The parameters code and key

@@ -90,7 +90,7 @@ stubs that answer as that did. Secrets are replaced, unless --keep-secrets.`,
 	flags.StringVar(&f.portFile, "port-file", "", "write the number of the port to this file once the server answers")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1", "address to listen on; any but a loopback one protects /__mock with a token")
 	flags.StringArrayVar(&f.stubs, "stubs", nil, "read stubs from this file; more files may follow")
-	flags.BoolVar(&f.watch, "watch", false, "read the files of stubs again when they change")
+	flags.BoolVar(&f.watch, "watch", false, "read the files of stubs, and those they name as bodies, again when they change")
 	flags.StringVar(&f.files, "files", "", "directory of the bodies that stubs name with file")
 	flags.BoolVar(&f.tls, "tls", false, "serve HTTPS with HTTP/2, with a certificate of its own making")
 	flags.StringVar(&f.caOut, "ca-out", "", "write the certificate of the authority behind the server's, and behind those of TLS faults, to this file, as PEM")
