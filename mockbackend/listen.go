@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"log"
 	"net"
 	"net/http"
 	"sync"
@@ -25,6 +26,7 @@ type door struct {
 	// mute doors accept, and never answer.
 	mute bool
 
+	log   *log.Logger
 	ctx   context.Context // ends when the server closes
 	ready chan net.Conn   // connections whose handshake is done
 	done  chan struct{}   // closed when no more are accepted
@@ -75,8 +77,11 @@ func (d *door) admit(conn net.Conn) {
 		err = secured.HandshakeContext(ctx)
 		cancel()
 	}
-	if err != nil {
-		_ = conn.Close() // a client that does not like our certificate
+	if err != nil { // a client that does not like our certificate
+		if d.ctx.Err() == nil {
+			d.log.Printf("TLS handshake error from %s: %v", conn.RemoteAddr(), err)
+		}
+		_ = conn.Close()
 		d.conns.release(conn)
 		return
 	}
@@ -212,7 +217,7 @@ func bare(conn net.Conn) net.Conn {
 
 // serve answers on a door until the server closes.
 func (s *Server) serve(d *door) {
-	d.conns, d.ctx = &s.conns, s.ctx
+	d.log, d.conns, d.ctx = s.opts.ErrorLog, &s.conns, s.ctx
 	d.open()
 	s.serving.Go(func() {
 		err := s.http.Serve(d)

@@ -39,6 +39,9 @@ type Options struct {
 	// to its end ([Entry.Done]). It is called from the goroutine that answers,
 	// which waits for it.
 	Observe func(Entry)
+	// ErrorLog, when not nil, is told of what did not become a request, such as a
+	// TLS handshake that the client broke off.
+	ErrorLog *log.Logger
 	// AdminToken is what a request to the admin API at /__mock/ has to show;
 	// empty asks for nothing.
 	AdminToken string
@@ -90,6 +93,10 @@ func New(opts Options) *Server {
 	if opts.BodyBytes <= 0 {
 		opts.BodyBytes = 1 << 20
 	}
+	if opts.ErrorLog == nil {
+		// Clients that break off are what this server is for.
+		opts.ErrorLog = log.New(io.Discard, "", 0)
+	}
 	s := &Server{opts: opts}
 	s.authority = sync.OnceValue(newAuthority)
 	s.client = sync.OnceValue(s.newClient)
@@ -121,8 +128,7 @@ func Start(opts Options) (*Server, error) {
 				s.conns.release(conn)
 			}
 		},
-		// Clients that break off are what this server is for.
-		ErrorLog: log.New(io.Discard, "", 0),
+		ErrorLog: s.opts.ErrorLog,
 	}
 	d := &door{Listener: listener}
 	s.addr, s.url = listener.Addr(), "http://"+listener.Addr().String()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"net"
 	"net/http"
 	"net/netip"
@@ -96,7 +97,7 @@ stubs that answer as that did. Secrets are replaced, unless --keep-secrets.`,
 	flags.StringVar(&f.caOut, "ca-out", "", "write the certificate of the authority behind the server's, and behind those of TLS faults, to this file, as PEM")
 	flags.IntVar(&f.journal, "journal", 10_000, "how many requests to remember, as far as --journal-bytes allows")
 	flags.Int64Var(&f.journalBytes, "journal-bytes", 16<<20, "how many bytes of requests to remember; of one body it is the first MiB")
-	flags.BoolVar(&f.verbose, "verbose", false, "print a line for each request that is answered, and before it one for each that takes long")
+	flags.BoolVar(&f.verbose, "verbose", false, "print a line for each request that is answered, before it one for each that takes long, and one for each TLS handshake that fails")
 	flags.StringVar(&f.recordFrom, "record-from", "", "record the backend at this URL")
 	flags.StringVar(&f.out, "out", "", "file to write the recording to, YAML or .json")
 	flags.BoolVar(&f.keepSecrets, "keep-secrets", false, "do not replace secrets in the recording")
@@ -185,6 +186,7 @@ func serveMock(ctx context.Context, f mockFlags) error {
 	}
 	if f.verbose {
 		options.Observe = printEntries(stdout, longAnswer)
+		options.ErrorLog = log.New(stdout, "", log.Ltime|log.Lmicroseconds)
 	}
 	server, err := mockbackend.Start(options)
 	if err != nil {

@@ -90,7 +90,7 @@ func TestMockDrains(t *testing.T) {
 	p := startMock(t, "--verbose")
 	got := make(chan string, 1)
 	go func() {
-		answer, err := http.Get(p.url("/delay/1000"))
+		answer, err := http.Get(p.url("/delay/3000"))
 		if err != nil {
 			got <- err.Error()
 			return
@@ -98,14 +98,14 @@ func TestMockDrains(t *testing.T) {
 		answer.Body.Close()
 		got <- answer.Status
 	}()
-	fetch(t, "GET", p.url("/__mock/wait?path=/delay/1000&inFlight=true&timeoutMs=30000"), "")
+	fetch(t, "GET", p.url("/__mock/wait?path=/delay/3000&inFlight=true&timeoutMs=30000"), "")
 	if code := p.interrupt(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	if status := <-got; status != "200 OK" {
 		t.Errorf("the answer under way came to %s", status)
 	}
-	if out := p.stdout.String(); !strings.Contains(out, "GET /delay/1000 -> 200") || !strings.Contains(out, "Ctrl-C ends it at once") {
+	if out := p.stdout.String(); !strings.Contains(out, "GET /delay/3000 -> 200") || !strings.Contains(out, "Ctrl-C ends it at once") {
 		t.Errorf("it printed %s", out)
 	}
 }
@@ -296,10 +296,16 @@ func TestMockTLS(t *testing.T) {
 			}
 		}
 	}
-	careless := startMock(t, "--tls")
+	careless := startMock(t, "--tls", "--verbose")
 	if out, exit := shell(t, careless.commands()[0]); exit != 0 || !strings.Contains(out, " 400") {
 		t.Errorf("without a file for the certificate: exit code %d: %s", exit, out)
 	}
+	if _, err := trusting(t, ca).Get("https://127.0.0.1:" + careless.port); err == nil {
+		t.Error("the certificate of another authority is trusted")
+	}
+	careless.until("a line about the handshake that came to nothing", func() bool {
+		return strings.Contains(careless.stdout.String(), "TLS handshake error from 127.0.0.1:")
+	})
 }
 
 func TestMockRefuses(t *testing.T) {
