@@ -111,7 +111,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		q.release()
 		return
 	}
-	if strings.HasPrefix(q.path, adminPrefix) || q.path+"/" == adminPrefix {
+	if strings.HasPrefix(q.path, adminPrefix) || q.path == strings.TrimSuffix(adminPrefix, "/") {
 		s.admin.ServeHTTP(w, forAdmin(q))
 		q.release()
 		return
