@@ -59,6 +59,8 @@ func TestRecordingJudgesNames(t *testing.T) {
 		}
 		places := map[string][3]string{
 			"JSON":        {"", fmt.Sprintf(`{"a": {%q: %q}}`, member, value), ""},
+			"name beside": {"", fmt.Sprintf(`{"a": {"b": 1}, "env": [{"name": %q, "value": %q}, {"name": "a", "value": "b"}]}`, member, value), ""},
+			"name behind": {"", fmt.Sprintf(`[{"Value": {"text": [%q]}, "Key": %q}]`, value, member), ""},
 			"NDJSON":      {"", fmt.Sprintf("{\"a\": 1}\n{%q: [%q]}\n", member, value), ""},
 			"broken JSON": {"", fmt.Sprintf(`{"a": 1, %q: %q`, member, value), ""},
 			"form":        {"", "a=1&" + name + "=" + value, ""},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"example.com/touchstone/schemas"
@@ -75,7 +76,11 @@ func isWide(charset string, body []byte) bool {
 func (s redactor) json(doc []byte) ([]byte, bool, error) {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	dec.UseNumber()
-	w := &jsonWriter{secrets: s}
+	named, err := s.namedValues(doc)
+	if err != nil {
+		return nil, false, err
+	}
+	w := &jsonWriter{secrets: s, named: named}
 	if err := w.redact(dec, open); err != nil {
 		return nil, false, err
 	}
@@ -84,6 +89,7 @@ func (s redactor) json(doc []byte) ([]byte, bool, error) {
 
 type jsonWriter struct {
 	secrets redactor
+	named   []secrecy // of the objects to come, as [redactor.namedValues] gives them
 	out     bytes.Buffer
 	changed bool
 }
@@ -97,6 +103,10 @@ func (w *jsonWriter) redact(dec *json.Decoder, kind secrecy) error {
 	switch token := token.(type) {
 	case json.Delim:
 		w.out.WriteString(token.String())
+		byName := open
+		if token == '{' {
+			byName, w.named = w.named[0], w.named[1:]
+		}
 		for first := true; dec.More(); first = false {
 			if !first {
 				w.out.WriteByte(',')
@@ -107,7 +117,11 @@ func (w *jsonWriter) redact(dec *json.Decoder, kind secrecy) error {
 				if err != nil {
 					return err
 				}
-				if own := w.secrets.secrecy(name.(string)); kind == open || own == secret {
+				own := w.secrets.secrecy(name.(string))
+				if isMember(name.(string), valueMembers) {
+					own = max(own, byName)
+				}
+				if kind == open || own == secret {
 					inner = own
 				}
 				w.write(name)
@@ -138,6 +152,60 @@ func (w *jsonWriter) redact(dec *json.Decoder, kind secrecy) error {
 		w.write(token)
 	}
 	return nil
+}
+
+// Members that name what another one of their object is, and that other one:
+// {"name": "DB_PASSWORD", "value": "hunter2"}.
+var (
+	nameMembers  = []string{"name", "key", "property", "id"}
+	valueMembers = []string{"value", "content"}
+)
+
+func isMember(name string, of []string) bool {
+	return slices.ContainsFunc(of, func(s string) bool { return strings.EqualFold(s, name) })
+}
+
+// namedValues gives for each object of a document, in the order in which they
+// open, what a value is whose name stands beside it.
+func (s redactor) namedValues(doc []byte) ([]secrecy, error) {
+	var list []secrecy
+	dec := json.NewDecoder(bytes.NewReader(doc))
+	var walk func(in int) error // the object that the value is the name of something in; -1
+	walk = func(in int) error {
+		token, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		switch token := token.(type) {
+		case string:
+			if in >= 0 {
+				list[in] = max(list[in], s.secrecy(token))
+			}
+		case json.Delim:
+			at := len(list)
+			if token == '{' {
+				list = append(list, open)
+			}
+			for dec.More() {
+				in := -1
+				if token == '{' {
+					name, err := dec.Token()
+					if err != nil {
+						return err
+					}
+					if isMember(name.(string), nameMembers) {
+						in = at
+					}
+				}
+				if err := walk(in); err != nil {
+					return err
+				}
+			}
+			_, err = dec.Token()
+		}
+		return err
+	}
+	return list, walk(-1)
 }
 
 func (w *jsonWriter) write(v any) { appendJSON(&w.out, v) }
@@ -183,9 +251,18 @@ func (s redactor) drop(v any) (any, bool) {
 		return v, true
 	case map[string]any:
 		_, oauth := v["grant_type"] // a request for a token, as JSON
+		byName := open
+		for name, value := range v {
+			if text, is := value.(string); is && isMember(name, nameMembers) {
+				byName = max(byName, s.secrecy(text))
+			}
+		}
 		for name := range v {
 			inner, ok := s.drop(v[name])
 			kind := s.secrecy(name)
+			if isMember(name, valueMembers) {
+				kind = max(kind, byName)
+			}
 			if _, number := v[name].(json.Number); number && kind == counted {
 				kind = open
 			}

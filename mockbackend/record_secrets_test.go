@@ -67,9 +67,10 @@ func TestRecordingReplacesSecrets(t *testing.T) {
 		call(t, client, "GET", proxy.URL+"/reset/"+jwt+"/now", "")
 		call(t, client, "POST", proxy.URL+"/login", `{"user": "bob", "password": "`+secretWord+`"}`)
 		call(t, client, "POST", proxy.URL+"/login", `[{"note": "Bearer `+secretWord+`"}]`)
+		call(t, client, "POST", proxy.URL+"/login", `{"name": "password", "value": "`+secretWord+`"}`)
 		call(t, client, "POST", proxy.URL+"/login", `user=bob&password=`+secretWord, "Content-Type", "application/x-www-form-urlencoded")
 		call(t, client, "POST", proxy.URL+"/login", `sid=`+secretWord, "Content-Type", "application/x-www-form-urlencoded")
-		recorded(len(bodies) + 6)
+		recorded(len(bodies) + 7)
 		data, err := mockbackend.MarshalStubs("out.yaml", rec.Stubs(), "")
 		if err != nil {
 			t.Fatal(err)
@@ -116,6 +117,7 @@ func TestRecordingReplacesSecrets(t *testing.T) {
 	if diff := cmp.Diff([]schemas.StubMatch{
 		{Method: "POST", Path: "/login", Body: &schemas.StubBodyMatch{Subset: json.RawMessage(`{"user":"bob"}`)}},
 		{Method: "POST", Path: "/login", Body: &schemas.StubBodyMatch{Subset: json.RawMessage(`[{}]`)}},
+		{Method: "POST", Path: "/login", Body: &schemas.StubBodyMatch{Subset: json.RawMessage(`{"name":"password"}`)}},
 		{Method: "POST", Path: "/login"},
 	}, logins); diff != "" {
 		t.Errorf("logins (-want +got):\n%s", diff)
