@@ -76,7 +76,9 @@ type Sent struct {
 	Phase     string `json:"phase"`
 	// Fault is the kind of the fault injected.
 	Fault string `json:"fault,omitempty"`
-	// ClientEnded tells that the client left before the answer's end.
+	// ClientEnded tells that the client left before the answer's end. One that
+	// ended its own sending, and might still read, counts as one that left, as
+	// for net/http.
 	ClientEnded bool `json:"clientEnded,omitempty"`
 	// Error is what kept the answer from being sent in whole.
 	Error string `json:"error,omitempty"`
