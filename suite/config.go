@@ -80,6 +80,7 @@ type session struct {
 	broke       error
 	failed      error
 	interrupted bool
+	filtered    bool // by Ginkgo's own flags
 }
 
 // Check says whether the selection names what exists, without starting anything.
@@ -225,6 +226,10 @@ func (s *session) run(ctx context.Context, k fixtures.Case) (schemas.CaseResult,
 	if s.ahead == nil {
 		s.ahead = s.runAhead(s.ctx)
 	}
+	// Ginkgo's context knows of fewer signals than the run's own.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
 	o, known := s.ahead.result(ctx, k.ID)
 	result, err := o.result, o.err
 	if !known {
@@ -237,10 +242,10 @@ func (s *session) run(ctx context.Context, k fixtures.Case) (schemas.CaseResult,
 		if s.config.Progress != nil {
 			s.config.Progress(len(s.results), len(s.selected), result)
 		}
+	case s.ctx.Err() != nil || ctx.Err() != nil: // the target may have been ended with the run
+		s.interrupted = true
 	case errors.As(err, &broken):
 		s.broke = broken
-	case ctx.Err() != nil:
-		s.interrupted = true
 	default:
 		s.failed = err
 	}
@@ -269,7 +274,7 @@ func (s *session) certificate() schemas.Certificate {
 		cert.Target.Name, cert.Target.Version, cert.Target.Features = d.Name, d.Version, d.Features
 	}
 	verdict.Fill(&cert, verdict.Run{
-		Corpus: c.Corpus, Selected: s.selected, Profiles: s.profiles, Narrowed: c.narrowed(), Strict: c.Strict,
+		Corpus: c.Corpus, Selected: s.selected, Profiles: s.profiles, Narrowed: c.narrowed() || s.filtered, Strict: c.Strict,
 		Results: s.results, Broke: s.broke, Interrupted: s.interrupted, Failed: s.failed,
 	})
 	return cert

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/ginkgo/v2/formatter"
+	"github.com/onsi/ginkgo/v2/types"
 	"github.com/onsi/gomega"
 
 	"example.com/touchstone/fixtures"
@@ -29,7 +31,7 @@ func Run(t ginkgo.GinkgoTestingT, c Config) schemas.Certificate {
 	if err != nil {
 		fmt.Fprintln(ginkgo.GinkgoWriter, err)
 		reportError(t, err)
-		return failedToOpen(s, c, err)
+		return failedToOpen(context.Background(), s, c, err)
 	}
 	s.declare()
 	ginkgo.RunSpecs(t, "Touchstone: "+cmpSpec(c.Spec))
@@ -68,10 +70,11 @@ func Certify(ctx context.Context, c Config) (schemas.Certificate, error) {
 		s.declare()
 		suiteConfig, reporterConfig := ginkgo.GinkgoConfiguration()
 		suiteConfig.FailOnEmpty = false // nothing selected is a verdict of ours
+		suiteConfig.Timeout = 0         // a call has a limit, a run has none
 		reporterConfig.Succinct, reporterConfig.NoColor = true, true
 		ginkgo.RunSpecs(quietT{}, "Touchstone", suiteConfig, reporterConfig)
-		if ctx.Err() != nil {
-			s.interrupted = true
+		if ctx.Err() != nil && len(s.results) < len(s.selected) {
+			s.interrupted = true // between two cases, by a signal that Ginkgo does not know
 		}
 	})
 }
@@ -87,7 +90,7 @@ func outside(ctx context.Context, c Config, run func(*session)) (schemas.Certifi
 		return schemas.Certificate{}, err
 	}
 	if err != nil {
-		return failedToOpen(s, c, err), nil
+		return failedToOpen(ctx, s, c, err), nil
 	}
 	run(s)
 	s.finish()
@@ -103,9 +106,9 @@ func (s *session) finish() {
 	err := s.close()
 	var broken *target.ProtocolError
 	switch {
-	case err == nil:
+	case err == nil || s.interrupted: // then it was stopped in the middle
 	case errors.As(err, &broken):
-		if s.broke == nil && !s.interrupted {
+		if s.broke == nil {
 			s.broke = broken
 		}
 	case s.failed == nil:
@@ -119,17 +122,17 @@ type quietT struct{}
 func (quietT) Fail() {}
 
 // failedToOpen is the certificate of a run whose target could not be met.
-func failedToOpen(s *session, c Config, err error) schemas.Certificate {
+func failedToOpen(ctx context.Context, s *session, c Config, err error) schemas.Certificate {
 	if s == nil {
 		s = &session{config: c, close: func() error { return nil }}
 		s.config.Corpus, _ = c.corpus()
 	}
 	var broken *engine.BrokenError
 	switch {
+	case ctx.Err() != nil: // what the target did then says nothing of it
+		s.interrupted = true
 	case errors.As(err, &broken):
 		s.broke = err
-	case errors.Is(err, context.Canceled):
-		s.interrupted = true
 	default:
 		s.failed = err
 	}
@@ -156,6 +159,29 @@ func (s *session) declare() {
 			}
 		})
 	}
+	ginkgo.ReportAfterSuite("what did not run", s.leftOut)
+}
+
+// leftOut learns from Ginkgo's report why cases did not run, where no spec could
+// tell: the run was interrupted between two of them, or Ginkgo's own filters
+// chose others, which makes it a selection.
+func (s *session) leftOut(r ginkgo.Report) {
+	for _, reason := range r.SpecialSuiteFailureReasons {
+		if strings.HasPrefix(reason, "Interrupted") || reason == "Suite Timeout Elapsed" {
+			s.interrupted = true
+		}
+	}
+	if s.interrupted || s.broke != nil || s.failed != nil {
+		return
+	}
+	skipped := map[string]bool{}
+	for _, spec := range r.SpecReports {
+		if spec.State == types.SpecStateSkipped && spec.NumAttempts == 0 {
+			skipped[spec.LeafNodeText] = true
+		}
+	}
+	s.filtered = len(skipped) > 0
+	s.selected = slices.DeleteFunc(s.selected, func(k fixtures.Case) bool { return skipped[k.ID] })
 }
 
 // labels are the ids a case serves, the level of its subject, and its profile.

@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"os/signal"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -63,6 +65,35 @@ func TestRunAgreesWithEngine(t *testing.T) {
 	}
 	if diff := cmp.Diff(direct.Requirements, cert.Requirements); diff != "" {
 		t.Errorf("requirements (-engine +tree):\n%s", diff)
+	}
+}
+
+// onlyFiltered lets TestRunUnderFilter run, in a process of its own: Ginkgo runs
+// one suite in each.
+const onlyFiltered = "TOUCHSTONE_TEST_FILTERED"
+
+func TestRunUnderFilter(t *testing.T) {
+	if os.Getenv(onlyFiltered) == "" {
+		t.Skip("TestRunFiltered runs it")
+	}
+	reference := builtin.New(serve.New(serve.Reference{}))
+	t.Cleanup(func() { closing(t, reference) })
+	cert := suite.Run(t, suite.Config{Target: reference, Profiles: []string{"envelope-core"}})
+	fmt.Printf("%s, exit code %d, %d cases: %s\n", cert.Verdict.Status, cert.Verdict.ExitCode, len(cert.Cases), cert.Verdict.Reason)
+}
+
+// TestRunFiltered: what Ginkgo's own flags leave out was not to run.
+func TestRunFiltered(t *testing.T) {
+	for filter, want := range map[string]string{
+		"FORWARD-02 && MUST": "selection passed, exit code 0, 54 cases: ",
+		"NO-SUCH":            "nothing ran, exit code 4, 0 cases: ",
+	} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestRunUnderFilter$", "-ginkgo.label-filter", filter)
+		cmd.Env = append(os.Environ(), onlyFiltered+"=1")
+		out, err := cmd.Output()
+		if !strings.Contains(string(out), want) || (err == nil) != strings.Contains(want, "exit code 0") {
+			t.Errorf("%s: %v, without %q:\n%.2000s", filter, err, want, out)
+		}
 	}
 }
 

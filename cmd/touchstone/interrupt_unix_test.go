@@ -18,12 +18,18 @@ import (
 // TestInterrupt: Ctrl-C in the middle of a run ends the running case, reports
 // what ran, and leaves no child behind.
 func TestInterrupt(t *testing.T) {
+	for _, profile := range []string{"envelope-core", "agent-outcome"} {
+		for _, signal := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+			t.Run(fmt.Sprintf("%s, %s", profile, signal), func(t *testing.T) { testInterrupt(t, profile, signal) })
+		}
+	}
+}
+
+func testInterrupt(t *testing.T, profile string, signal os.Signal) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	// A target that answers like the reference, but never a mapping.
-	script := fmt.Sprintf(`echo $$ > %s; exec %s reference --serve exec`, pidFile, binary)
 	hang := filepath.Join(t.TempDir(), "target.sh")
-	write(t, filepath.Dir(hang), "target.sh", script)
-	cmd := exec.Command(binary, "certify", "--target", "exec:sh "+hang)
+	write(t, filepath.Dir(hang), "target.sh", fmt.Sprintf(`echo $$ > %s; exec %s reference --serve exec`, pidFile, binary))
+	cmd := exec.Command(binary, "certify", "--target", "exec:sh "+hang, "--profile", profile)
 	var stdout bytes.Buffer
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -38,7 +44,7 @@ func TestInterrupt(t *testing.T) {
 	if _, err := stderr.Read(first); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
 	go func() { _, _ = new(bytes.Buffer).ReadFrom(stderr) }()
@@ -48,8 +54,11 @@ func TestInterrupt(t *testing.T) {
 	}
 	for _, part := range []string{"INTERRUPTED (partial)", "cases ran", "REQUIREMENT"} {
 		if !strings.Contains(stdout.String(), part) {
-			t.Errorf("the report lacks %q", part)
+			t.Errorf("the report lacks %q:\n%.3000s", part, &stdout)
 		}
+	}
+	if strings.Contains(stdout.String(), " 0 not run") {
+		t.Errorf("it ran on to the end:\n%.3000s", &stdout)
 	}
 	wantGone(t, pidFile)
 }
