@@ -162,9 +162,16 @@ func newLoader() (*gojsonschema.SchemaLoader, error) {
 // for a number of some megabytes.
 const maxNumber = 1000
 
+// A LongNumberError is a number of a document that is too long to be checked.
+type LongNumberError struct{ Length int } // in characters
+
+func (e *LongNumberError) Error() string {
+	return fmt.Sprintf("a number of %d characters, the most that is checked is %d", e.Length, maxNumber)
+}
+
 // Validate checks a JSON document against a schema. It gives the violations,
 // ordered by pointer, and an error when the document is not JSON, holds a number
-// of over 1000 characters, or the schema does not exist.
+// of over 1000 characters (a [*LongNumberError]), or the schema does not exist.
 func Validate(ref Ref, doc []byte) ([]Violation, error) {
 	s, err := schemaFor(ref)
 	if err != nil {
@@ -177,7 +184,7 @@ func Validate(ref Ref, doc []byte) ([]Violation, error) {
 		return nil, fmt.Errorf("not a JSON document: %w", err)
 	}
 	if n := longestNumber(doc); n > maxNumber {
-		return nil, fmt.Errorf("a number of %d characters, the most that is checked is %d", n, maxNumber)
+		return nil, &LongNumberError{n}
 	}
 	result, err := s.Validate(gojsonschema.NewBytesLoader(doc))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/big"
 	"strings"
 )
@@ -49,7 +50,7 @@ func members(raw []byte) ([]member, error) {
 	if _, err := dec.Token(); err != nil {
 		return nil, fmt.Errorf("not JSON: %w", err)
 	}
-	if dec.More() {
+	if _, err := dec.Token(); err != io.EOF {
 		return nil, fmt.Errorf("not one JSON object: something follows it")
 	}
 	return out, nil

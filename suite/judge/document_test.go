@@ -62,7 +62,7 @@ func TestMembers(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].name != "b" || string(got[0].value) != "3" || string(got[1].value) != `{"x":[1, 2]}` {
 		t.Errorf("members are %v, %v: want them in order, the last of two alike", got, err)
 	}
-	for _, text := range []string{``, `1`, `[]`, `null`, `{`, `{"a"}`, `{"a":1`, `{"a":1} x`, `{"a":1}{}`, `{"a":01}`} {
+	for _, text := range []string{``, `1`, `[]`, `null`, `{`, `{"a"}`, `{"a":1`, `{"a":1} x`, `{"a":1}{}`, `{"a":1}}`, `{"a":1}]`, `{"a":01}`} {
 		if got, err := members([]byte(text)); err == nil {
 			t.Errorf("members(%s) = %v, want an error", text, got)
 		}

@@ -5,6 +5,7 @@ package judge
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -132,7 +133,11 @@ func newSubject(x *Exchange) (*subject, error) {
 	s.blanks = blanksOf(s.members)
 	var err error
 	s.violations, err = schemas.Validate(s.branch.schema(), x.Answer.Envelope)
-	if err != nil {
+	var long *schemas.LongNumberError
+	switch {
+	case errors.As(err, &long):
+		s.broken = fmt.Errorf("no envelope: %w", err)
+	case err != nil:
 		return nil, fmt.Errorf("case %s: %w", x.Case.ID, err)
 	}
 	return s, nil

@@ -126,6 +126,8 @@ func TestFindings(t *testing.T) {
 		{"no JSON", conflict, `oops`, []string{"SHAPE-01"}},
 		{"a list", conflict, `[]`, []string{"SHAPE-01"}},
 		{"two objects", conflict, `{"status":200} {}`, []string{"SHAPE-01"}},
+		{"a bracket too many", conflict, `{"error":"conflict","message":"taken","status":409,"retryable":false}}`, []string{"SHAPE-01"}},
+		{"an endless number", conflict, `{"error":"conflict","message":"taken","status":409,"retryable":false,"x":` + strings.Repeat("1", 1001) + `}`, []string{"SHAPE-01"}},
 		{"nothing", conflict, ``, []string{"SHAPE-01"}},
 
 		// Where several answers would do.
