@@ -98,8 +98,11 @@ type CaseResult struct {
 
 // RunResult is one exercise of a case, through "map", "refuse" or "invoke".
 type RunResult struct {
-	Via         string    `json:"via"`
-	DurationMs  float64   `json:"durationMs"`
+	Via        string  `json:"via"`
+	DurationMs float64 `json:"durationMs"`
+	// Attempts is how many times it was run, if more than once: findings that a
+	// busy machine may have made have to come again.
+	Attempts    int       `json:"attempts,omitempty"`
 	Observation string    `json:"observation,omitempty"`
 	Findings    []Finding `json:"findings,omitempty"`
 	// Answer is the envelope that the findings are about.

@@ -249,7 +249,7 @@ func (s *stage) run(ctx context.Context, spec schemas.AgentRun, params schemas.A
 	if ctx.Err() != nil {
 		return out, fmt.Errorf("case %s: %w", s.k.ID, context.Cause(ctx))
 	}
-	finding, err := s.engine.noAnswer(s.k, &judge.Exchange{Case: s.k, Via: s.way}, err)
+	finding, err := s.engine.noAnswer(ctx, s.k, &judge.Exchange{Case: s.k, Via: s.way}, err)
 	if finding != nil {
 		out.NoAnswer = finding.Problem
 	}
@@ -268,7 +268,7 @@ func (s *stage) compare(ctx context.Context) ([]bool, error) {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("case %s: %w", s.k.ID, context.Cause(ctx))
 		}
-		finding, err := s.engine.noAnswer(s.k, &judge.Exchange{Case: s.k, Via: s.way}, err)
+		finding, err := s.engine.noAnswer(ctx, s.k, &judge.Exchange{Case: s.k, Via: s.way}, err)
 		if err != nil {
 			return nil, err
 		}

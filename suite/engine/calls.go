@@ -284,7 +284,7 @@ func (e *Engine) oneCall(ctx context.Context, k fixtures.Case, together bool, in
 	if ctx.Err() != nil {
 		return x, nil, fmt.Errorf("case %s: %w", k.ID, context.Cause(ctx))
 	}
-	finding, err := e.noAnswer(k, x, err)
+	finding, err := e.noAnswer(ctx, k, x, err)
 	if err != nil || finding != nil {
 		return x, deref(finding), err
 	}
@@ -342,7 +342,7 @@ func (e *Engine) runCompose(ctx context.Context, k fixtures.Case) (schemas.RunRe
 	if ctx.Err() != nil {
 		return run, fmt.Errorf("case %s: %w", k.ID, context.Cause(ctx))
 	}
-	finding, err := e.noAnswer(k, &judge.Exchange{Case: k, Via: schemas.FeatureCompose, Answer: target.Answer{}}, err)
+	finding, err := e.noAnswer(ctx, k, &judge.Exchange{Case: k, Via: schemas.FeatureCompose, Answer: target.Answer{}}, err)
 	if err != nil || finding != nil {
 		run.Findings = deref(finding)
 		return run, err

@@ -8,9 +8,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base32"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,10 +27,6 @@ const (
 	DefaultBackendTimeout = 10 * time.Second
 	DefaultMaxResponse    = 262144
 )
-
-// maxSilent is how many calls in a row may run into their deadline before the
-// target counts as broken.
-const maxSilent = 3
 
 // Options are the settings of an engine.
 type Options struct {
@@ -63,8 +57,8 @@ type Engine struct {
 
 	settings map[string]string // of the run, as JSON
 	order    atomic.Int64      // the last order id given to a case
-	silent   atomic.Int64      // calls in a row that ran into their deadline
-	controls sync.Map          // controlKey -> *controlResult
+	silence  silence
+	controls sync.Map // controlKey -> *controlResult
 	// exclusive is held by cases that change settings or count requests, and
 	// shared by all others.
 	exclusive sync.RWMutex
@@ -211,6 +205,7 @@ func (e *Engine) runVia(ctx context.Context, k fixtures.Case, way string) (schem
 	run, err := e.runOnce(ctx, k, way)
 	for again := 0; again < confirmations && err == nil && mayBeLate(k, run.Findings); again++ {
 		run, err = e.runOnce(ctx, k, way)
+		run.Attempts = again + 2
 	}
 	if err != nil {
 		return run, err
@@ -219,24 +214,6 @@ func (e *Engine) runVia(ctx context.Context, k fixtures.Case, way string) (schem
 		return run, e.attributeAgent(ctx, k, way, run.Findings)
 	}
 	return run, e.attribute(ctx, k, way, run.Findings)
-}
-
-// confirmations is how often a finding about time must come again. A machine
-// that is busy elsewhere makes any target late once; one that is slow is slow
-// each time.
-const confirmations = 2
-
-// mayBeLate says that findings are about time: their own, or, in a case that
-// sets the target a deadline, that of a call which should have been within it.
-func mayBeLate(k fixtures.Case, findings []schemas.Finding) bool {
-	if slices.ContainsFunc(findings, func(f schemas.Finding) bool { return f.Member == "time" }) {
-		return true
-	}
-	if len(findings) == 0 || k.Kind != schemas.KindCalls {
-		return false
-	}
-	in, err := callsInput(k.Input)
-	return err == nil && in.Settings["timeoutMs"] != nil
 }
 
 func (e *Engine) runOnce(ctx context.Context, k fixtures.Case, way string) (schemas.RunResult, error) {
@@ -307,34 +284,8 @@ func (e *Engine) exchange(ctx context.Context, k fixtures.Case, way string) (*ju
 	if ctx.Err() != nil {
 		return nil, nil, fmt.Errorf("case %s: %w", k.ID, context.Cause(ctx))
 	}
-	finding, err := e.noAnswer(k, x, err)
+	finding, err := e.noAnswer(ctx, k, x, err)
 	return x, finding, err
-}
-
-// noAnswer sorts out a failed call: what the target may still be judged for,
-// and what ends the run.
-func (e *Engine) noAnswer(k fixtures.Case, x *judge.Exchange, err error) (*schemas.Finding, error) {
-	if err == nil {
-		e.silent.Store(0)
-		return nil, nil
-	}
-	f := schemas.Finding{Requirement: judge.Subject(k), Problem: err.Error()}
-	var rpc *target.RPCError
-	var broken *target.ProtocolError
-	switch {
-	case errors.As(err, &rpc):
-		e.silent.Store(0)
-		return &f, nil
-	case errors.As(err, &broken):
-		return nil, &BrokenError{Err: fmt.Errorf("case %s via %s: %w", k.ID, x.Via, err)}
-	case errors.Is(err, context.DeadlineExceeded):
-		f.Problem = fmt.Sprintf("no answer within %s", e.options.CallTimeout)
-		if n := e.silent.Add(1); n >= maxSilent {
-			return nil, &BrokenError{Err: fmt.Errorf("case %s via %s: %s, like the %d calls before it: the target does not answer", k.ID, x.Via, f.Problem, n-1)}
-		}
-		return &f, nil
-	}
-	return nil, fmt.Errorf("case %s via %s: %w", k.ID, x.Via, err)
 }
 
 // newCanary draws a token of lower-case letters and digits that no text holds

@@ -32,11 +32,16 @@ type fake struct {
 	ran           func(ctx context.Context, params schemas.AgentRunParams) (outcome string, err error)
 
 	mu      sync.Mutex
+	gone    bool // it does not even describe itself
 	backend string
 	bodies  []string // of the responses it was given
 }
 
-func (f *fake) Describe(context.Context) (schemas.DescribeResult, error) {
+func (f *fake) Describe(ctx context.Context) (schemas.DescribeResult, error) {
+	if f.gone {
+		<-ctx.Done()
+		return schemas.DescribeResult{}, ctx.Err()
+	}
 	features := slices.Clone(f.features)
 	if f.mapped != nil {
 		features = append(features, schemas.FeatureMap)

@@ -16,28 +16,44 @@ import (
 	"example.com/touchstone/suite/target"
 )
 
-// TestSilent: a target that never answers fails its cases, and has broken with
-// the third call in a row.
+// plainCases gives n cases plain0, plain1 and so on.
+func plainCases(n int) []string {
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = strings.Replace(plainCase, `"plain"`, fmt.Sprintf(`"plain%d"`, i), 1)
+	}
+	return texts
+}
+
+// TestSilent: a target that does not answer fails its cases, and has broken with
+// the third in a row if it does not describe itself any more.
 func TestSilent(t *testing.T) {
-	e, corpus := newEngine(t, &fake{mapped: silent}, Options{CallTimeout: callTimeout}, plainCase)
-	k, _ := corpus.Case("plain")
-	for i := range 2 {
-		result := run(t, e, corpus, "plain")
-		if result.Status != schemas.Fail || len(result.Runs) != 1 || len(result.Runs[0].Findings) != 1 {
-			t.Fatalf("call %d: got %+v, want one finding", i+1, result)
+	texts := plainCases(4)
+	for _, gone := range []bool{false, true} {
+		f := &fake{mapped: silent}
+		e, corpus := newEngine(t, f, Options{CallTimeout: callTimeout}, texts...)
+		f.gone = gone
+		for i := range texts {
+			k, _ := corpus.Case(fmt.Sprintf("plain%d", i))
+			result, err := e.Run(t.Context(), k)
+			if i == 2 && gone {
+				var broken *BrokenError
+				if !errors.As(err, &broken) || !strings.Contains(err.Error(), "like the 2 cases before it") {
+					t.Errorf("the third case: got %v, want a BrokenError", err)
+				}
+				if result.Status != schemas.NotRun {
+					t.Errorf("the third case is %q, want not run", result.Status)
+				}
+				break
+			}
+			if err != nil || result.Status != schemas.Fail || len(result.Runs) != 1 || len(result.Runs[0].Findings) != 1 || result.Runs[0].Attempts != 0 {
+				t.Fatalf("case %d: got %+v, %v, want one finding at the first attempt", i+1, result, err)
+			}
+			one := result.Runs[0].Findings[0]
+			if one.Requirement != "FORWARD-05" || !strings.Contains(one.Problem, "no answer within 50ms") {
+				t.Errorf("case %d: the finding is %+v", i+1, one)
+			}
 		}
-		f := result.Runs[0].Findings[0]
-		if f.Requirement != "FORWARD-05" || !strings.Contains(f.Problem, "no answer within 50ms") {
-			t.Errorf("call %d: the finding is %+v", i+1, f)
-		}
-	}
-	result, err := e.Run(t.Context(), k)
-	var broken *BrokenError
-	if !errors.As(err, &broken) || !strings.Contains(err.Error(), "like the 2 calls before it") {
-		t.Errorf("the third call: got %v, want a BrokenError", err)
-	}
-	if result.Status != schemas.NotRun {
-		t.Errorf("the third case is %q, want not run", result.Status)
 	}
 }
 
@@ -54,9 +70,10 @@ func TestSilentNow(t *testing.T) {
 		}
 		return silent(ctx, params)
 	}}
-	e, corpus := newEngine(t, f, Options{CallTimeout: callTimeout}, plainCase)
-	for range 8 {
-		run(t, e, corpus, "plain") // fails the test where the engine gives up
+	e, corpus := newEngine(t, f, Options{CallTimeout: callTimeout}, plainCases(8)...)
+	f.gone = true
+	for i := range 8 {
+		run(t, e, corpus, fmt.Sprintf("plain%d", i)) // fails the test where the engine gives up
 	}
 }
 
