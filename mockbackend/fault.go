@@ -25,6 +25,8 @@ type faultKind struct {
 	inBody bool
 	// least is the size of a body from which on the fault shows; nil is none.
 	least func(f schemas.StubFault) int64
+	// withHead says that least counts the head too, down from the status line.
+	withHead bool
 	// run misbehaves as a client of any version of HTTP can see.
 	run func(x sender, r *reply, f schemas.StubFault) error
 	// raw misbehaves on an HTTP/1 connection.
@@ -123,8 +125,12 @@ func afterPart(f schemas.StubFault) int64 { return deref(f.AfterBytes) + 1 }
 func (r *reply) shows() error {
 	kind := r.faultKind()
 	if kind.least != nil {
-		if least := kind.least(*r.fault); int64(len(r.body)) < least {
-			return fmt.Errorf("the fault %s needs a body of at least %d bytes to show, and this one has %d", r.fault.Kind, least, len(r.body))
+		size, of := len(r.body), "a body"
+		if kind.withHead {
+			size, of = size+len(r.wireHead(nil)), "an answer"
+		}
+		if least := kind.least(*r.fault); int64(size) < least {
+			return fmt.Errorf("the fault %s needs %s of at least %d bytes to show, and this one has %d", r.fault.Kind, of, least, size)
 		}
 	}
 	if kind.inBody && bodyForbidden(r.status) {

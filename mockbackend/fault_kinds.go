@@ -20,6 +20,7 @@ var faultKinds = map[string]faultKind{
 		},
 	},
 	"stall-after-headers": {
+		inBody: true, least: atLeast(1),
 		about:  "Sends the headers, then nothing more.",
 		params: []string{"durationMs"},
 		run: func(x sender, r *reply, f schemas.StubFault) error {
@@ -98,6 +99,7 @@ var faultKinds = map[string]faultKind{
 		},
 	},
 	"reset": {
+		least: afterPart, withHead: true,
 		about:  "Resets the connection (TCP RST) after afterBytes of the answer, status line included (default 0).",
 		params: []string{"afterBytes"},
 		raw:    runReset,
@@ -131,7 +133,6 @@ var faultKinds = map[string]faultKind{
 		},
 	},
 	"content-length-twice": {
-
 		about: "Announces the length of the body, and a second one that is different.",
 		raw: func(x *wire, r *reply, _ schemas.StubFault) error {
 			return x.sendAnnounced(r, append(contentLength(len(r.body)), contentLength(len(r.body)+1)...))
@@ -190,7 +191,7 @@ var faultKinds = map[string]faultKind{
 		},
 	},
 	"redirect-loop": {
-		about:   "Redirects to itself, without end; the query parameter hop counts.",
+		about:   "Redirects to itself, without end, with its status or 302; the query parameter hop counts.",
 		rewrite: redirectToSelf,
 	},
 	"http2-reset-stream": {
@@ -278,12 +279,20 @@ func runEndless(x sender, r *reply, f schemas.StubFault) error {
 	}
 }
 
-func redirectToSelf(_ *reply, q *request, _ schemas.StubFault) *reply {
-	query := q.URL.Query()
+// redirects are the statuses that send a client to the Location (RFC 9110,
+// section 15.4).
+var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
+
+func redirectToSelf(r *reply, q *request, _ schemas.StubFault) *reply {
+	status := http.StatusFound
+	if slices.Contains(redirects, r.status) {
+		status = r.status
+	}
+	query := parseQuery(q.URL.RawQuery)
 	hop, _ := strconv.Atoi(query.Get("hop"))
 	query.Set("hop", strconv.Itoa(hop+1))
 	location := q.URL.EscapedPath() + "?" + query.Encode()
-	return newReply(http.StatusFound, "", nil, schemas.StubHeader{Name: "Location", Value: location})
+	return newReply(status, "", nil, schemas.StubHeader{Name: "Location", Value: location})
 }
 
 func mislabel(r *reply, _ *request, _ schemas.StubFault) *reply {

@@ -2,6 +2,7 @@ package mockbackend_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -21,6 +22,9 @@ func TestFaultsThatWouldNotShow(t *testing.T) {
 		`{"text":"","fault":{"kind":"content-length-too-short"}}`:                 "at least 1 bytes",
 		`{"text":"","fault":{"kind":"wrong-encoding"}}`:                           "at least 1 bytes",
 		`{"text":"hello","fault":{"kind":"drip","bytes":5}}`:                      "at least 6 bytes",
+		`{"text":"","fault":{"kind":"stall-after-headers"}}`:                      "at least 1 bytes",
+		`{"status":204,"fault":{"kind":"stall-after-headers"}}`:                   "which a 204 does not have",
+		`{"text":"abc","fault":{"kind":"reset","afterBytes":50000}}`:              "needs an answer of at least 50001 bytes to show, and this one has 1",
 		`{"status":204,"fault":{"kind":"endless-body"}}`:                          "which a 204 does not have",
 		`{"status":304,"fault":{"kind":"malformed-chunk"}}`:                       "which a 304 does not have",
 		`{"status":204,"fault":{"kind":"truncated-body"}}`:                        "which a 204 does not have",
@@ -38,7 +42,10 @@ func TestFaultsThatWouldNotShow(t *testing.T) {
 			t.Errorf("%s: %v\nwant %q", respond, err, want)
 		}
 	}
-	for _, path := range []string{"/fault/drip?intervalMs=3600001", "/fault/truncated-body?afterBytes=1000", "/delay/18446744073710", "/delay/3600001"} {
+	if _, err := srv.Add(mustStub(t, `{"match":{"path":"/f"},"respond":{"status":200,"fault":{"kind":"redirect-loop"}}}`)); err == nil || !strings.Contains(err.Error(), "/respond/status: is 200") {
+		t.Errorf("a redirect with 200: %v", err)
+	}
+	for _, path := range []string{"/fault/reset?afterBytes=50000", "/fault/drip?intervalMs=3600001", "/fault/truncated-body?afterBytes=1000", "/delay/18446744073710", "/delay/3600001"} {
 		if got := call(t, newClient(t), "GET", srv.URL()+path, ""); got.status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
@@ -56,6 +63,20 @@ func TestFaultWithoutBody(t *testing.T) {
 	defer resp.Body.Close()
 	if got, err := io.ReadAll(resp.Body); err != io.ErrUnexpectedEOF || len(got) == 0 {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestRedirectLoopStatus: a redirect keeps the status that its stub gives.
+func TestRedirectLoopStatus(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		add(t, srv, fmt.Sprintf(`{"match":{"path":"/r/%d"},"respond":{"status":%[1]d,"fault":{"kind":"redirect-loop"}}}`, status))
+		client := newClient(t)
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		path := fmt.Sprintf("/r/%d", status)
+		if got := call(t, client, "GET", srv.URL()+path+"?a=b;c", ""); got.status != status || got.header.Get("Location") != path+"?a=b%3Bc&hop=1" {
+			t.Errorf("%d: got %d to %s", status, got.status, got.header.Get("Location"))
+		}
 	}
 }
 
@@ -97,7 +118,7 @@ func TestFaultsOfHead(t *testing.T) {
 			}
 			cancel()
 			switch kind {
-			case "drip", "endless-body", "stall-in-body", "truncated-body", "malformed-chunk":
+			case "drip", "endless-body", "stall-after-headers", "stall-in-body", "truncated-body", "malformed-chunk":
 				if err != nil || resp.StatusCode != 200 {
 					t.Errorf("%s, TLS %t: %v", kind, tls, err)
 				} else if sent := wait(t, srv, mockbackend.Filter{Path: "/fault/" + kind, Done: true}, 1)[0].Sent; sent.Fault != "" || sent.Phase != mockbackend.PhaseComplete {

@@ -87,6 +87,9 @@ func (r *reply) compile(in schemas.StubResponse, at string, names []string, file
 		if err := checkFault(*in.Fault, at+"/fault"); err != nil {
 			return err
 		}
+		if in.Fault.Kind == "redirect-loop" && in.Status != 0 && !slices.Contains(redirects, in.Status) {
+			return invalid(at+"/status", "is %d; the fault redirect-loop answers with one of %v", in.Status, redirects)
+		}
 		if err := r.shows(); err != nil && !in.Template {
 			return invalid(at+"/fault", "%w", err)
 		}
@@ -130,7 +133,7 @@ func (r *reply) compileBody(in schemas.StubResponse, at string, files fileReader
 		}
 		contentType = mime.TypeByExtension(filepath.Ext(in.File))
 	}
-	if kind := r.faultKind(); given == 0 && kind.least != nil {
+	if kind := r.faultKind(); given == 0 && kind.least != nil && !kind.withHead {
 		r.body, contentType = faultBody(r.fault.Kind), "application/json"
 	}
 	if given > 1 {
