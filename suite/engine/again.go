@@ -19,27 +19,50 @@ import (
 // each time.
 const confirmations = 2
 
-// mayBeLate says that a busy machine alone can have made all the findings: those
-// about time, and, in a case that sets the target a deadline, those that show the
-// wrong side of it. A wrong body, or a request too many, no machine explains, and
-// what is wrong now and then is wrong.
-func mayBeLate(k fixtures.Case, findings []schemas.Finding) bool {
-	late := func(f schemas.Finding) bool { return f.Member == "time" }
-	if k.Kind == schemas.KindAgent {
-		return slices.ContainsFunc(findings, late) // the others follow
+// runConfirmed runs a case again while it has findings that a busy machine may
+// have made. What else was found once stays found.
+func (e *Engine) runConfirmed(ctx context.Context, k fixtures.Case, way string) (schemas.RunResult, error) {
+	run, err := e.runOnce(ctx, k, way)
+	late, certain := sortOut(k, run.Findings)
+	found := run
+	for attempts := 2; attempts <= 1+confirmations && err == nil && len(late) > 0; attempts++ {
+		if run, err = e.runOnce(ctx, k, way); err != nil {
+			break
+		}
+		var now []schemas.Finding
+		if late, now = sortOut(k, run.Findings); len(now) > 0 {
+			found, certain = run, now
+		} else if len(certain) > 0 {
+			run = found
+			run.Findings = slices.Concat(certain, late)
+		}
+		run.Attempts = attempts
 	}
+	return run, err
+}
+
+// sortOut parts the findings that a busy machine alone can have made, those about
+// time and, in a case that sets the target a deadline, those that show the wrong
+// side of it, from the others: a wrong body, or a request too many, no machine
+// explains, and what is wrong now and then is wrong.
+func sortOut(k fixtures.Case, findings []schemas.Finding) (late, certain []schemas.Finding) {
 	deadline := hasDeadline(k)
 	for _, f := range findings {
 		switch {
-		case late(f):
-		case !deadline || f.Member == "requests" && !fewer(f):
-			return false
+		case f.Member == "time":
+			late = append(late, f)
+		case !deadline, f.Member == "requests" && !fewer(f):
+			certain = append(certain, f)
 		case f.Member == "requests", f.Member == "error", f.Member == "status", f.Follows == "error", f.Follows == "status":
+			late = append(late, f)
 		default:
-			return false
+			certain = append(certain, f)
 		}
 	}
-	return len(findings) > 0
+	if k.Kind == schemas.KindAgent && len(late) > 0 {
+		return findings, nil // of an agent that is late, the others follow
+	}
+	return late, certain
 }
 
 func hasDeadline(k fixtures.Case) bool {

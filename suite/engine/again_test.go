@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,8 @@ import (
 	"example.com/touchstone/suite/target"
 )
 
-func TestMayBeLate(t *testing.T) {
+func TestSortOut(t *testing.T) {
+	// of gives a finding for each member: member<what it follows, member:count.
 	of := func(members ...string) (list []schemas.Finding) {
 		for _, m := range members {
 			name, follows, _ := strings.Cut(m, "<")
@@ -35,29 +37,29 @@ func TestMayBeLate(t *testing.T) {
 	none := kase(schemas.KindCalls, `{"settings":{"maxResponseBytes":200},"calls":[]}`)
 	agent := kase(schemas.KindAgent, `{}`)
 	for _, tt := range []struct {
-		name     string
-		k        fixtures.Case
-		findings []schemas.Finding
-		want     bool
+		name          string
+		k             fixtures.Case
+		late, certain []schemas.Finding
 	}{
-		{"nothing", deadline, nil, false},
-		{"late", none, of("time"), true},
-		{"another error without a deadline", none, of("error"), false},
-		{"late and wrong", none, of("time", "body"), false},
-		{"given up", deadline, of("status", "body<status", "requests:0<status"), true},
-		{"not given up", deadline, of("error", "time"), true},
-		{"nothing got out", deadline, of("requests:0"), true},
-		{"sent twice", deadline, of("requests:2"), false},
-		{"sent twice and given up", deadline, of("status", "requests:2<status"), false},
-		{"another call's answer", deadline, of("body"), false},
-		{"two answers that differ", deadline, of("same"), false},
-		{"another message", deadline, of("message"), false},
-		{"no answer", deadline, of(""), false},
-		{"an agent, late", agent, of("outcome", "time"), true},
-		{"an agent, wrong", agent, of("outcome"), false},
+		{"nothing", deadline, nil, nil},
+		{"late", none, of("time"), nil},
+		{"another error without a deadline", none, nil, of("error")},
+		{"late and wrong", none, of("time"), of("body")},
+		{"given up", deadline, of("status", "body<status", "requests:0<status"), nil},
+		{"not given up", deadline, of("error", "time"), nil},
+		{"nothing got out", deadline, of("requests:0"), nil},
+		{"sent twice", deadline, nil, of("requests:2")},
+		{"sent twice and given up", deadline, of("status"), of("requests:2<status")},
+		{"another call's answer", deadline, nil, of("body")},
+		{"two answers that differ", deadline, nil, of("same")},
+		{"another message", deadline, nil, of("message")},
+		{"no answer", deadline, nil, of("")},
+		{"an agent, late", agent, of("outcome", "time"), nil},
+		{"an agent, wrong", agent, nil, of("outcome")},
 	} {
-		if got := mayBeLate(tt.k, tt.findings); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		late, certain := sortOut(tt.k, append(slices.Clone(tt.late), tt.certain...))
+		if diff := cmp.Diff([][]schemas.Finding{tt.late, tt.certain}, [][]schemas.Finding{late, certain}); diff != "" {
+			t.Errorf("%s: late and certain (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
@@ -68,6 +70,7 @@ func TestFlaky(t *testing.T) {
 	const text = `{"kind":"calls","id":"flaky","description":"d","requirements":["GUARD-07"],"judge":{"requests":"GUARD-07"},"input":{"settings":{"timeoutMs":5000},
 		"backend":[{"match":{"path":"/orders/1"},"respond":{"json":{"id":1}}}],
 		"calls":[{"invoke":{"name":"get_order","arguments":{"id":1}},"expected":{"status":200,"body":{"id":1}},"requests":1}]}}`
+	const late, right = `{"error":"invoke_timeout","message":"m","retryable":true}`, `{"status":200,"body":{"id":1}}`
 	for _, tt := range []struct {
 		name     string
 		first    string // answer
@@ -75,12 +78,13 @@ func TestFlaky(t *testing.T) {
 		attempts int
 		want     []string
 	}{
-		{"late once", `{"error":"invoke_timeout","message":"m","retryable":true}`, 1, 2, nil},
-		{"sent twice once", `{"status":200,"body":{"id":1}}`, 2, 0, []string{"calls GUARD-07 requests"}},
+		{"late once", late, 1, 2, nil},
+		{"sent twice once", right, 2, 0, []string{"calls GUARD-07 requests"}},
+		{"late and sent twice once", late, 2, 2, []string{"calls GUARD-07 requests"}},
 	} {
 		calls := 0
 		f := &fake{features: []string{schemas.FeatureLimits}, invoked: func(ctx context.Context, backend string, _ schemas.InvokeParams) (target.Answer, error) {
-			requests, answer := 1, `{"status":200,"body":{"id":1}}`
+			requests, answer := 1, right
 			if calls++; calls == 1 {
 				requests, answer = tt.requests, tt.first
 			}

@@ -202,11 +202,7 @@ func (e *Engine) statusOf(runs []schemas.RunResult) schemas.Status {
 }
 
 func (e *Engine) runVia(ctx context.Context, k fixtures.Case, way string) (schemas.RunResult, error) {
-	run, err := e.runOnce(ctx, k, way)
-	for again := 0; again < confirmations && err == nil && mayBeLate(k, run.Findings); again++ {
-		run, err = e.runOnce(ctx, k, way)
-		run.Attempts = again + 2
-	}
+	run, err := e.runConfirmed(ctx, k, way)
 	if err != nil {
 		return run, err
 	}
