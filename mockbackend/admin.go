@@ -46,11 +46,25 @@ var adminRoutes = map[string]map[string]func(*Server, http.ResponseWriter, *http
 	"openapi.json":     {"GET": serveFile(adminOpenAPI)},
 }
 
+// withParameters are the operations that read parameters of the query. To ignore
+// those of another one would do more than was meant: a DELETE with a filter
+// removes all.
+var withParameters = []string{"GET journal", "GET wait", "POST model/release"}
+
 func (s *Server) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	for path, methods := range adminRoutes {
 		for method, serve := range methods {
-			mux.HandleFunc(method+" "+adminPrefix+path, func(w http.ResponseWriter, r *http.Request) { serve(s, w, r) })
+			takes := slices.Contains(withParameters, method+" "+path)
+			mux.HandleFunc(method+" "+adminPrefix+path, func(w http.ResponseWriter, r *http.Request) {
+				p := parametersOf(r)
+				if !takes {
+					p.only()
+				}
+				if !p.refused(w) {
+					serve(s, w, r)
+				}
+			})
 		}
 		allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
 		mux.HandleFunc(adminPrefix+path, func(w http.ResponseWriter, r *http.Request) {

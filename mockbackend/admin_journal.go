@@ -31,7 +31,7 @@ func shown(e Entry) shownEntry {
 }
 
 func listEntries(_ *Server, w http.ResponseWriter, r *http.Request) {
-	p := parameters{query: r.URL.Query()}
+	p := parametersOf(r)
 	limit := p.number("limit", math.MaxInt32, 1, math.MaxInt32)
 	f := p.filter()
 	if p.refused(w) {
@@ -74,7 +74,7 @@ const (
 
 // waitForEntries answers once n requests match, or 408 with those that do.
 func waitForEntries(s *Server, w http.ResponseWriter, r *http.Request) {
-	p := parameters{query: r.URL.Query()}
+	p := parametersOf(r)
 	n := p.number("n", 1, 1, int64(s.opts.JournalEntries))
 	timeout := p.number("timeoutMs", defaultWait.Milliseconds(), 1, maxWait.Milliseconds())
 	f := p.filter()
@@ -98,8 +98,17 @@ func waitForEntries(s *Server, w http.ResponseWriter, r *http.Request) {
 // cannot be used.
 type parameters struct {
 	query url.Values
+	// form says that a form sends them, with a name for each field that is left
+	// empty. From a program an empty value is a mistake: a variable without one.
+	form  bool
 	known []string // besides those of a filter
 	err   *struct{ name, text string }
+}
+
+// parametersOf gives those of a request, of which none is left out because it
+// cannot be decoded.
+func parametersOf(r *http.Request) parameters {
+	return parameters{query: parseQuery(r.URL.RawQuery)}
 }
 
 // refused answers a request with a parameter that cannot be used.
@@ -118,11 +127,11 @@ func (p *parameters) fail(name, format string, args ...any) {
 }
 
 func (p *parameters) number(name string, otherwise, low, high int64) int64 {
-	text := p.query.Get(name)
+	text, given := p.query.Get(name), p.query.Has(name)
 	p.once(name)
 	p.query.Del(name)
 	p.known = append(p.known, name)
-	if text == "" {
+	if !given {
 		return otherwise
 	}
 	v, err := strconv.ParseInt(text, 10, 64)
@@ -167,8 +176,7 @@ func onlyTrue(set func(*Filter)) func(*Filter, string) error {
 	}
 }
 
-// filter reads what is left as a filter; what it does not know is an error. An
-// empty value, as a form sends it, is no condition.
+// filter reads what is left as a filter; what it does not know is an error.
 func (p *parameters) filter() Filter {
 	var f Filter
 	for _, name := range slices.Sorted(maps.Keys(p.query)) {
@@ -176,10 +184,10 @@ func (p *parameters) filter() Filter {
 		set, known := filterParameters[name]
 		switch p.once(name); {
 		case !known:
-			all := append(slices.Collect(maps.Keys(filterParameters)), p.known...)
-			slices.Sort(all)
-			p.fail(name, "the parameter %q is not known; known are %s", name, strings.Join(all, ", "))
+			p.unknown(name, append(slices.Collect(maps.Keys(filterParameters)), p.known...))
+		case value == "" && p.form:
 		case value == "":
+			p.fail(name, "the filter %s is empty; give a value, or leave it out", name)
 		default:
 			if err := set(&f, value); err != nil {
 				p.fail(name, "the filter %s cannot be %q: %v", name, value, plainNumber(err))
@@ -187,6 +195,24 @@ func (p *parameters) filter() Filter {
 		}
 	}
 	return f
+}
+
+func (p *parameters) unknown(name string, known []string) {
+	if len(known) == 0 {
+		p.fail(name, "the parameter %q is not known; there are none here", name)
+		return
+	}
+	slices.Sort(known)
+	p.fail(name, "the parameter %q is not known; known are %s", name, strings.Join(known, ", "))
+}
+
+// only refuses all parameters but those named.
+func (p *parameters) only(known ...string) {
+	for _, name := range slices.Sorted(maps.Keys(p.query)) {
+		if p.once(name); !slices.Contains(known, name) {
+			p.unknown(name, known)
+		}
+	}
 }
 
 // plainNumber says what is wrong with a number without the name of a Go function.

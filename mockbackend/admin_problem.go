@@ -62,8 +62,9 @@ func stubRefusal(err error) *reply {
 		if !ok {
 			continue
 		}
-		switch _, taken := errors.AsType[*takenError](err); {
-		case taken:
+		switch taken, ok := errors.AsType[*takenError](err); {
+		case ok && taken.beside:
+		case ok:
 			kind = problemTaken
 		case !at.inStub:
 			kind = problemMalformed

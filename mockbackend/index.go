@@ -46,8 +46,11 @@ func (x *index) replace(out []*stub, in ...*stub) error {
 	}
 	taken := make(map[string]bool, len(in))
 	for i, s := range in {
-		if other := x.byID[s.ID]; taken[s.ID] || other != nil && !leaving[other] {
-			return invalid("/id", "%w", &takenError{i, s.ID})
+		if taken[s.ID] {
+			return invalid("/id", "%w", &takenError{index: i, id: s.ID, beside: true})
+		}
+		if other := x.byID[s.ID]; other != nil && !leaving[other] {
+			return invalid("/id", "%w", &takenError{index: i, id: s.ID})
 		}
 		taken[s.ID] = s.ID != ""
 	}
@@ -78,11 +81,15 @@ func (x *index) reset(stubs []*stub) {
 
 // A takenError is that the id of a stub, the one at an index, is in use.
 type takenError struct {
-	index int
-	id    string
+	index  int
+	id     string
+	beside bool // by a stub that is added with it
 }
 
 func (e *takenError) Error() string {
+	if e.beside {
+		return fmt.Sprintf("%q is the id of another stub here too", e.id)
+	}
 	return fmt.Sprintf("%q is in use; remove that stub first", e.id)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,7 @@ type yamlReader struct {
 	lines map[string]int // by JSON Pointer
 	// aliases is how many are being filled in, aliased the nodes this has made.
 	aliases, aliased int
+	open             []*yaml.Node // lists and objects that are being written
 }
 
 // A yamlError is a mistake on a line of a YAML document.
@@ -69,6 +71,13 @@ func (y *yamlReader) value(n *yaml.Node, at string, depth int) error {
 		return err
 	}
 	y.lines[at] = n.Line
+	if slices.Contains(y.open, n) {
+		return fail("the alias &%s refers to what it stands in", n.Anchor)
+	}
+	if n.Kind != yaml.ScalarNode {
+		y.open = append(y.open, n)
+		defer func() { y.open = y.open[:len(y.open)-1] }()
+	}
 	switch n.Kind {
 	case yaml.AliasNode:
 		return y.filledIn(n.Alias, at, depth+1)

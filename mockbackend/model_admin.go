@@ -45,7 +45,11 @@ func removeModel(_ *Server, w http.ResponseWriter, r *http.Request) {
 }
 
 func releaseModel(_ *Server, w http.ResponseWriter, r *http.Request) {
-	name := r.URL.Query().Get("hold")
+	p := parametersOf(r)
+	if p.only("hold"); p.refused(w) {
+		return
+	}
+	name := p.query.Get("hold")
 	if !scopeFrom(r).ReleaseModel(name) {
 		writeReply(w, refusal(problemParameter, fmt.Sprintf("The script has no turn that holds until %q is released; give the name as ?hold=.", name), map[string]any{"parameter": "hold"}))
 		return

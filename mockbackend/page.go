@@ -49,7 +49,7 @@ func (s *Server) servePage(w http.ResponseWriter, q *request) bool {
 	header.Set("Content-Security-Policy", pagePolicy)
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("X-Content-Type-Options", "nosniff")
-	query := q.URL.Query()
+	query := parseQuery(q.URL.RawQuery)
 	if token := query.Get("token"); token != "" && s.isToken(token) {
 		// From here the browser has the token, and the address has it no more.
 		http.SetCookie(w, &http.Cookie{Name: s.cookieName(), Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: q.TLS != nil})

@@ -72,7 +72,7 @@ func (s *Server) pageOf(q *request, query url.Values) page {
 }
 
 func (p *page) showJournal(journal *Journal, query url.Values) {
-	asked := parameters{query: query}
+	asked := parameters{query: query, form: true}
 	p.Filter = asked.filter()
 	if asked.err != nil {
 		p.FilterError = "No filter: " + asked.err.text + "."
