@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -267,6 +269,25 @@ func TestHeader(t *testing.T) {
 	judged := dial(t, guarded, mcp.Options{Header: http.Header{"Authorization": {"Bearer abc"}}})
 	if _, err := judged.Invoke(t.Context(), schemas.InvokeParams{Name: "get_order", Arguments: json.RawMessage(`{}`)}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRedirect: no other server is told what the headers hold, and the user is
+// told the address to give.
+func TestRedirect(t *testing.T) {
+	var asked atomic.Int32
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer elsewhere.Close()
+	server := httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/mcp", http.StatusTemporaryRedirect))
+	defer server.Close()
+	_, err := mcp.Dial(t.Context(), server.URL, mcp.Options{Header: http.Header{"Authorization": {"Bearer abc"}}})
+	if _, ok := errors.AsType[*target.ProtocolError](err); !ok {
+		t.Errorf("%v, want a *target.ProtocolError", err)
+	} else if want := "to " + elsewhere.URL + "/mcp; redirects are not followed, give the final URL"; !strings.Contains(err.Error(), want) {
+		t.Errorf("%v\ndoes not say %q", err, want)
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("the server that was redirected to was asked %d times", n)
 	}
 }
 

@@ -36,8 +36,12 @@ func newRemote(rawURL string, opts Options) *remote {
 
 func (r *remote) transport() (mcp.Transport, error) {
 	return &mcp.StreamableClientTransport{
-		Endpoint:   r.url,
-		HTTPClient: &http.Client{Transport: r.trip},
+		Endpoint: r.url,
+		HTTPClient: &http.Client{
+			Transport: r.trip,
+			// The headers may hold a token, and are for this server alone.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
 		// Nothing is wanted of a server but answers.
 		DisableStandaloneSSE: true,
 		MaxRetries:           -1,
@@ -47,7 +51,7 @@ func (r *remote) transport() (mcp.Transport, error) {
 
 func (r *remote) explain(doing string, err error) error {
 	r.trip.last.mu.Lock()
-	status, line, contentType := r.trip.last.status, r.trip.last.line, r.trip.last.contentType
+	status, line, contentType, location := r.trip.last.status, r.trip.last.line, r.trip.last.contentType, r.trip.last.location
 	r.trip.last.mu.Unlock()
 	fault := &target.ProtocolError{Method: doing}
 	rpc, refused := refusal(err)
@@ -59,6 +63,8 @@ func (r *remote) explain(doing string, err error) error {
 		fault.Fault, fault.Method, fault.Detail = target.Unreachable, "", fmt.Sprintf("%s: %v; is the server running, and is this its address?", r.url, network)
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		fault.Fault, fault.Detail = target.RefusedMCP, fmt.Sprintf("POST %s was answered with %s; give a token with --header 'Authorization: Bearer …'", r.url, line)
+	case status/100 == 3 && location != "":
+		fault.Fault, fault.Detail = target.NotMCP, fmt.Sprintf("POST %s was answered with %s to %s; redirects are not followed, give the final URL", r.url, line, target.Excerpt([]byte(location)))
 	case status >= 300:
 		fault.Fault, fault.Detail = target.NotMCP, fmt.Sprintf("POST %s was answered with %s; is this the path of its MCP endpoint?", r.url, line)
 	case errors.Is(err, context.DeadlineExceeded):

@@ -144,12 +144,13 @@ type lastStatus struct {
 	status      int
 	line        string
 	contentType string
+	location    string
 }
 
 func (l *lastStatus) set(r *http.Response) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.status, l.line, l.contentType = r.StatusCode, r.Status, r.Header.Get("Content-Type")
+	l.status, l.line, l.contentType, l.location = r.StatusCode, r.Status, r.Header.Get("Content-Type"), r.Header.Get("Location")
 }
 
 // RoundTrip implements [http.RoundTripper].
