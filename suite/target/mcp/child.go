@@ -56,10 +56,13 @@ func (c *child) transport() (mcp.Transport, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := &pipes{cmd: cmd, in: stdin, out: stdout, grace: c.opts.Grace, exited: make(chan struct{})}
+	p := &pipes{
+		cmd: cmd, in: stdin, out: stdout, grace: c.opts.Grace, exited: make(chan struct{}),
+		stream: &stream{ended: make(chan struct{})},
+	}
 	p.unwatch = context.AfterFunc(c.lifetime, func() { execdriver.Kill(cmd) })
 	c.pipes, c.log = p, log
-	return tappedTransport{&mcp.IOTransport{Reader: p, Writer: p, MaxLineLength: maxMessage}}, nil
+	return tappedTransport{&mcp.IOTransport{Reader: p, Writer: p, MaxLineLength: maxMessage}, p.stream}, nil
 }
 
 // maxMessage is the size limit of one message, as for the other drivers.
@@ -69,6 +72,9 @@ func (c *child) explain(doing string, err error) error {
 	c.mu.Lock()
 	pipes, log := c.pipes, c.log
 	c.mu.Unlock()
+	if err := c.fault(doing); err != nil {
+		return err
+	}
 	fault := &target.ProtocolError{Method: doing}
 	rpc, refused := refusal(err)
 	late := errors.Is(err, context.DeadlineExceeded)
@@ -100,10 +106,36 @@ func (c *child) explain(doing string, err error) error {
 	return fault
 }
 
+func (c *child) fault(doing string) error {
+	c.mu.Lock()
+	pipes, log := c.pipes, c.log
+	c.mu.Unlock()
+	if pipes == nil {
+		return nil
+	}
+	if fault := pipes.stream.report(doing); fault != nil {
+		fault.Stderr = log.String()
+		return fault
+	}
+	return nil
+}
+
+// close asks the child to end, and lets what it still says be read: it may be a
+// second answer.
 func (c *child) close() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.closing = true
+	pipes := c.pipes
+	c.mu.Unlock()
+	if pipes == nil {
+		return
+	}
+	pipes.ask()
+	select {
+	case <-pipes.stream.ended:
+	case <-pipes.exited:
+	case <-time.After(2 * c.opts.Grace): // another process holds its output
+	}
 }
 
 func (c *child) closed() bool {
@@ -132,7 +164,10 @@ type pipes struct {
 	head    head
 	exited  chan struct{} // closed when it has ended and its output is read
 	unwatch func() bool
+	asked   sync.Once
+	kill    *time.Timer // set once it was asked
 	once    sync.Once
+	stream  *stream
 }
 
 func (p *pipes) Read(b []byte) (int, error) {
@@ -145,11 +180,19 @@ func (p *pipes) Read(b []byte) (int, error) {
 
 func (p *pipes) Write(b []byte) (int, error) { return p.in.Write(b) }
 
-// Close asks the child to end, by the end of its input, and then makes it.
-func (p *pipes) Close() error {
-	p.once.Do(func() {
+// ask asks the child to end, by the end of its input, and makes it when it does
+// not.
+func (p *pipes) ask() {
+	p.asked.Do(func() {
 		p.in.Close()
-		kill := time.AfterFunc(p.grace, func() { execdriver.Kill(p.cmd) })
+		p.kill = time.AfterFunc(p.grace, func() { execdriver.Kill(p.cmd) })
+	})
+}
+
+// Close asks the child to end, and sees to it that it does.
+func (p *pipes) Close() error {
+	p.ask()
+	p.once.Do(func() {
 		read := make(chan struct{})
 		go func() {
 			defer close(read)
@@ -158,7 +201,7 @@ func (p *pipes) Close() error {
 		go func() {
 			defer close(p.exited)
 			_ = p.cmd.Wait() // ProcessState says how it ended
-			kill.Stop()
+			p.kill.Stop()
 			p.unwatch()
 			execdriver.Kill(p.cmd) // what it started and left behind
 			// Its output ends with the last process that holds it. One that left the

@@ -28,6 +28,8 @@ type link interface {
 	transport() (mcp.Transport, error)
 	// explain says what an error of the SDK means for the target.
 	explain(doing string, err error) error
+	// fault gives what broke the connection; see faults.report.
+	fault(doing string) error
 	// close announces the end, closed tells of that, and wait waits for it.
 	close()
 	closed() bool

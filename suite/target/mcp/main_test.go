@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 func serveChild(how, id string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if kind, ok := strings.CutPrefix(how, "misanswers "); ok {
+		return misanswer(kind).serve(os.Stdin, os.Stdout)
+	}
 	switch how {
 	case "lines":
 		return serve.New(referenceOf(id)).ServeLines(ctx, os.Stdin, os.Stdout)

@@ -10,7 +10,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -144,24 +143,31 @@ func (t *Target) CallTool(ctx context.Context, call schemas.ToolCall) (target.An
 // call makes a tools/call. Its error is about a server that can no longer be
 // judged, or about time; a JSON-RPC error is an answer, if a wrong one.
 func (t *Target) call(ctx context.Context, tool string, arguments any) (target.Answer, error) {
+	doing := "tools/call " + tool
+	if err := t.link.fault(doing); err != nil {
+		return target.Answer{}, err
+	}
 	var got tap
 	result, err := t.session.CallTool(with(ctx, &got), &mcp.CallToolParams{Name: tool, Arguments: arguments})
-	if raw, ok := got.message(); ok {
-		return answerOf(raw)
+	late := ctx.Err() // what was answered after that is no answer
+	raw, answered := got.message()
+	if answered && late == nil {
+		got.settle(ctx)
+	}
+	if fault := t.link.fault(doing); fault != nil {
+		return target.Answer{}, fault
 	}
 	switch {
-	case err == nil: // it came another way than in reply to the request
-		raw, err := json.Marshal(map[string]any{"result": result})
-		if err != nil {
-			return target.Answer{}, fmt.Errorf("calling %s: writing its result: %w", tool, err)
-		}
+	case late != nil:
+		return target.Answer{}, fmt.Errorf("calling %s: %w", tool, late)
+	case answered:
 		return answerOf(raw)
-	case ctx.Err() != nil:
-		return target.Answer{}, fmt.Errorf("calling %s: %w", tool, ctx.Err())
-	case errors.Is(err, mcp.ErrConnectionClosed) && t.link.closed():
+	case t.link.closed():
 		return target.Answer{}, target.ErrClosed
+	case err == nil: // the SDK takes an answer wherever it comes
+		err = fmt.Errorf("the answer did not come in reply to the request: %v", result)
 	}
-	return target.Answer{}, t.link.explain("tools/call "+tool, err)
+	return target.Answer{}, t.link.explain(doing, err)
 }
 
 // answerOf reads a JSON-RPC response as it came. Its parts are not checked
@@ -193,7 +199,7 @@ func (t *Target) Close() error {
 	t.link.close()
 	_ = t.session.Close() // a server may be gone already, and no call waits
 	t.link.wait()
-	return nil
+	return t.link.fault("")
 }
 
 // notOverMCP is the error of what no MCP server can be asked. It is not claimed,

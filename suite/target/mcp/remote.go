@@ -30,7 +30,7 @@ func newRemote(rawURL string, opts Options) *remote {
 	dial.MaxIdleConnsPerHost = 64
 	return &remote{
 		url: rawURL, dial: dial, opts: opts.withDefaults(),
-		trip: &tappedRoundTripper{next: dial, header: opts.Header, last: &lastStatus{}},
+		trip: &tappedRoundTripper{next: dial, header: opts.Header, last: &lastStatus{}, faults: &faults{}},
 	}
 }
 
@@ -45,7 +45,7 @@ func (r *remote) transport() (mcp.Transport, error) {
 		// Nothing is wanted of a server but answers.
 		DisableStandaloneSSE: true,
 		MaxRetries:           -1,
-		MaxEventSize:         maxMessage,
+		MaxEventSize:         2 * maxMessage, // the tap's limit is maxMessage
 	}, nil
 }
 
@@ -75,6 +75,13 @@ func (r *remote) explain(doing string, err error) error {
 		fault.Fault, fault.Detail = target.NotMCP, fmt.Sprintf("POST %s was answered with %s and Content-Type %q: %v", r.url, or(line, "nothing"), contentType, target.Excerpt([]byte(err.Error())))
 	}
 	return fault
+}
+
+func (r *remote) fault(doing string) error {
+	if fault := r.trip.faults.report(doing); fault != nil {
+		return fault
+	}
+	return nil
 }
 
 func (r *remote) close() {
