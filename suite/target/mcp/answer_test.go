@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,15 +48,33 @@ func (m misanswer) messages(message []byte) []string {
 		return []string{fmt.Sprintf(`{"jsonrpc":"2.0","id":%s}`, id)}
 	case "no id":
 		return []string{`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"cannot parse"}}`}
+	case "a log":
+		return append(chatter(), "DEBUG cache refreshed", right)
+	case "a log in brackets":
+		return append(chatter(), "[INFO] cache refreshed", right)
+	case "a log as JSON":
+		return append(chatter(), `{"level":"info","msg":"cache refreshed"}`, right)
+	case "a flood":
+		return append(chatter(), `{"jsonrpc":"2.0","method":"`+strings.Repeat("x", 33<<20)+`"}`, right)
 	}
 	return []string{right}
+}
+
+// chatter is more than a report shows, and nothing wrong.
+func chatter() []string {
+	return slices.Repeat([]string{`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1}}`}, 40)
 }
 
 func (m misanswer) serve(in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		for _, message := range m.messages(lines.Bytes()) {
-			fmt.Fprintln(out, strings.NewReplacer("\n", " ", "\t", " ").Replace(message))
+			message = strings.NewReplacer("\n", " ", "\t", " ").Replace(message)
+			if m == "half a message" && strings.Contains(message, "right") {
+				_, err := io.WriteString(out, message[:len(message)/2])
+				return err // and ends
+			}
+			fmt.Fprintln(out, message)
 		}
 	}
 	return lines.Err()
@@ -142,6 +161,38 @@ func TestMisanswers(t *testing.T) {
 			fault, ok := errors.AsType[*target.ProtocolError](err)
 			if !ok || fault.Fault != tc.fault || !strings.Contains(fault.Detail, tc.detail) || fault.Received == "" {
 				t.Errorf("got %v, want the fault %q with %q", err, tc.fault, tc.detail)
+			}
+		})
+	}
+}
+
+// TestBrokenOutput: a server that was one until now is told what it sent, and
+// only one that ended is said to have ended.
+func TestBrokenOutput(t *testing.T) {
+	for _, tc := range []struct {
+		kind   string
+		fault  target.Fault
+		detail string
+		sent   string
+	}{
+		{"a log", target.Garbage, "a log belongs on standard error", "DEBUG cache refreshed\n"},
+		{"a log in brackets", target.Garbage, "a log belongs on standard error", "[INFO] cache refreshed\n"},
+		{"a log as JSON", target.Garbage, "what it sent cannot be read: invalid message version tag", ""},
+		{"a flood", target.Flooded, "over 33554432 bytes without the newline", `{"jsonrpc":"2.0","method":"xxx`},
+		{"half a message", target.Died, "exit status 0", `{"jsonrpc":"2.0"`},
+	} {
+		t.Run(tc.kind, func(t *testing.T) {
+			judged, err := child(t, "misanswers "+tc.kind, mcp.Options{Grace: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = judged.Invoke(t.Context(), schemas.InvokeParams{Name: "get_order", Arguments: json.RawMessage(`{}`)})
+			fault, ok := errors.AsType[*target.ProtocolError](err)
+			if !ok || fault.Fault != tc.fault || !strings.Contains(fault.Detail, tc.detail) || !strings.HasPrefix(fault.Received, tc.sent) {
+				t.Errorf("got %v, want the fault %q with %q, and %q", err, tc.fault, tc.detail, tc.sent)
+			}
+			if err := judged.Close(); err != nil {
+				t.Errorf("a fault that was reported is reported again: %v", err)
 			}
 		})
 	}

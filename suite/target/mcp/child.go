@@ -1,14 +1,15 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,10 +63,12 @@ func (c *child) transport() (mcp.Transport, error) {
 	}
 	p.unwatch = context.AfterFunc(c.lifetime, func() { execdriver.Kill(cmd) })
 	c.pipes, c.log = p, log
-	return tappedTransport{&mcp.IOTransport{Reader: p, Writer: p, MaxLineLength: maxMessage}, p.stream}, nil
+	return tappedTransport{&mcp.IOTransport{Reader: p, Writer: p, MaxLineLength: 2 * maxMessage}, p.stream}, nil
 }
 
-// maxMessage is the size limit of one message, as for the other drivers.
+// maxMessage is the size limit of one message, as for the other drivers. It is
+// the driver that minds it, and says so; the SDK's limit is for messages of many
+// lines.
 const maxMessage = 32 << 20
 
 func (c *child) explain(doing string, err error) error {
@@ -81,8 +84,13 @@ func (c *child) explain(doing string, err error) error {
 	_, misread := errors.AsType[*json.UnmarshalTypeError](err)
 	if pipes != nil && !refused && !late && !misread {
 		// The connection is broken: how it ended tells why, and what it last said.
+		err = pipes.stream.why(err) // before closing it is the reason
 		_ = pipes.Close()
 		c.wait()
+	}
+	foreign := target.NotMCP
+	if strings.HasPrefix(doing, "tools/call ") {
+		foreign = target.Garbage // it was an MCP server until now
 	}
 	switch {
 	case pipes == nil:
@@ -90,20 +98,28 @@ func (c *child) explain(doing string, err error) error {
 		return fault
 	case refused:
 		fault.Fault, fault.Detail = target.RefusedMCP, rpc
-	case pipes.head.foreign():
-		fault.Fault = target.NotMCP
+	case pipes.head.foreign() != nil:
+		fault.Fault = foreign
 		fault.Detail = "its standard output holds something else than JSON-RPC messages; a log belongs on standard error"
-		fault.Received = target.Excerpt(pipes.head.bytes())
+		fault.Received = target.Excerpt(pipes.head.foreign())
 	case misread:
 		fault.Fault, fault.Detail = target.NotMCP, fmt.Sprintf("its answer is not what MCP defines: %v", err)
 	case late:
 		fault.Fault, fault.Detail = target.NotMCP, fmt.Sprintf("it did not answer within %s", c.opts.ConnectTimeout)
-	default:
-		fault.Fault = target.Died
-		fault.Detail = pipes.cmd.ProcessState.String()
+	case gone(err):
+		fault.Fault, fault.Detail = target.Died, pipes.cmd.ProcessState.String()
+		fault.Received = target.Excerpt(pipes.head.unfinished())
+	default: // it ended because it was made to
+		fault.Fault, fault.Detail = foreign, target.Excerpt(fmt.Appendf(nil, "what it sent cannot be read: %v", err))
 	}
 	fault.Stderr = log.String()
 	return fault
+}
+
+// gone says whether a connection broke because nobody was at its other end.
+func gone(err error) bool {
+	_, piping := errors.AsType[*fs.PathError](err)
+	return piping || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func (c *child) fault(doing string) error {
@@ -170,7 +186,16 @@ type pipes struct {
 	stream  *stream
 }
 
+// Read implements [io.Reader]. A line that is too long is its error.
 func (p *pipes) Read(b []byte) (int, error) {
+	n, err := p.read(b)
+	if p.head.tooLong() {
+		return 0, faultOf(target.Flooded, p.head.unfinished(), "over %d bytes without the newline that ends a message", maxMessage)
+	}
+	return n, err
+}
+
+func (p *pipes) read(b []byte) (int, error) {
 	p.reading.Lock()
 	defer p.reading.Unlock()
 	n, err := p.out.Read(b)
@@ -196,7 +221,10 @@ func (p *pipes) Close() error {
 		read := make(chan struct{})
 		go func() {
 			defer close(read)
-			_, _ = io.Copy(io.Discard, p) // into head
+			rest := make([]byte, 64<<10)
+			for err := error(nil); err == nil; {
+				_, err = p.read(rest) // into head
+			}
 		}()
 		go func() {
 			defer close(p.exited)
@@ -215,34 +243,4 @@ func (p *pipes) Close() error {
 		}()
 	})
 	return nil
-}
-
-// head keeps the beginning of a line that is no JSON, for the report.
-type head struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
-func (h *head) add(b []byte) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if room := target.ExcerptBytes - len(h.kept); room > 0 {
-		h.kept = append(h.kept, b[:min(room, len(b))]...)
-	}
-}
-
-func (h *head) bytes() []byte {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return bytes.Clone(h.kept)
-}
-
-// foreign says whether a line does not begin as a JSON-RPC message does.
-func (h *head) foreign() bool {
-	for line := range bytes.Lines(h.bytes()) {
-		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '{' && line[0] != '[' {
-			return true
-		}
-	}
-	return false
 }
