@@ -202,8 +202,12 @@ func Verdict(w io.Writer, cert schemas.Certificate) {
 			ways[run.Via]++
 		}
 	}
-	fmt.Fprintf(w, "%s: %d passed, %d failed, %d warned, %d observed, %d not applicable, %d not run\n",
-		Count(len(cert.Cases), "case"), counts[schemas.Pass], counts[schemas.Fail], counts[schemas.Warn], counts[schemas.Informed], counts[schemas.NotApplicable], counts[schemas.NotRun])
+	strict := ""
+	if cert.Settings.Strict && counts[schemas.Warn] > 0 {
+		strict = " (which --strict counts as failed)"
+	}
+	fmt.Fprintf(w, "%s: %d passed, %d failed, %d warned%s, %d observed, %d not applicable, %d not run\n",
+		Count(len(cert.Cases), "case"), counts[schemas.Pass], counts[schemas.Fail], counts[schemas.Warn], strict, counts[schemas.Informed], counts[schemas.NotApplicable], counts[schemas.NotRun])
 	var runs []string
 	for _, way := range []string{"map", "refuse", "invoke", "compose", "calls", "agent", "agent-streaming"} {
 		if ways[way] > 0 {
