@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,6 +88,9 @@ func (f certifyFlags) command() string {
 }
 
 func certify(ctx context.Context, f certifyFlags) error {
+	// A reader that is gone is an error of a write, and not the end of a run that
+	// has files to write. An ignored signal would be ignored in the target too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if f.timeout <= 0 {
 		return fmt.Errorf("--timeout %s: the time of a call must be above zero", f.timeout)
 	}
@@ -133,16 +139,27 @@ func certify(ctx context.Context, f certifyFlags) error {
 	if err != nil {
 		return err
 	}
-	report.Console{Corpus: corpus, Command: f.command(), All: f.verbose}.Write(stdout, cert)
+	return f.report(corpus, cert, outputs)
+}
+
+// report writes the files, then the console, whose reader may be gone: each is
+// written whatever became of the others.
+func (f certifyFlags) report(corpus *fixtures.Corpus, cert schemas.Certificate, outputs []output) error {
+	var errs []error
 	for _, write := range outputs {
-		if err := write(corpus, cert, f.command()); err != nil {
-			return err
-		}
+		errs = append(errs, write(corpus, cert, f.command()))
 	}
-	if cert.Verdict.ExitCode != 0 {
-		return exitError(cert.Verdict.ExitCode)
+	report.Console{Corpus: corpus, Command: f.command(), All: f.verbose}.Write(stdout, cert)
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
-	return nil
+	if cert.Verdict.ExitCode == 0 {
+		return nil // an incomplete standard output is told of where the process ends
+	}
+	if err := stdout.failure(); err != nil {
+		fmt.Fprintln(os.Stderr, "touchstone: standard output is not complete:", err)
+	}
+	return exitError(cert.Verdict.ExitCode)
 }
 
 // corpusOf reads a directory of fixtures, or gives the built-in corpus.
