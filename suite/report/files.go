@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/onsi/ginkgo/v2/reporters"
 
@@ -98,46 +96,4 @@ func firstProblem(r schemas.CaseResult) string {
 		}
 	}
 	return ""
-}
-
-// CheckWritable says before a run whether a file can be written after it. It
-// makes the missing directories and leaves no file behind.
-func CheckWritable(path string) error {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a directory; give the name of a file", path)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	probe, err := os.CreateTemp(filepath.Dir(path), ".touchstone-*")
-	if err != nil {
-		return err
-	}
-	if err := probe.Close(); err != nil {
-		return err
-	}
-	return os.Remove(probe.Name())
-}
-
-// WriteFile writes a report so that it is there whole or not at all.
-func WriteFile(path string, data []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), ".touchstone-*")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	_, err = temp.Write(data)
-	if chmod := temp.Chmod(0o644); err == nil {
-		err = chmod
-	}
-	if closing := temp.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
 }
