@@ -133,6 +133,7 @@ func TestMisanswers(t *testing.T) {
 		{"no result", plain, target.BadMessage, "this one has neither"},
 		{"no result", events, target.BadMessage, "this one has neither"},
 		{"no result", pipe, target.BadMessage, "this one has neither"},
+		{"a flood", events, target.Flooded, "over 33554432 bytes in the answer to one call"},
 		{"no id", plain, target.BadMessage, "its id is null and not the request's; the error it reports is -32700: cannot parse"},
 	} {
 		t.Run(tc.kind+" over "+tc.over, func(t *testing.T) {

@@ -105,7 +105,7 @@ func (c *child) explain(doing string, err error) error {
 	case misread:
 		fault.Fault, fault.Detail = target.NotMCP, fmt.Sprintf("its answer is not what MCP defines: %v", err)
 	case late:
-		fault.Fault, fault.Detail = target.NotMCP, fmt.Sprintf("it did not answer within %s", c.opts.ConnectTimeout)
+		fault.Fault, fault.Detail = tooLate(doing, c.opts.ConnectTimeout)
 	case gone(err):
 		fault.Fault, fault.Detail = target.Died, pipes.cmd.ProcessState.String()
 		fault.Received = target.Excerpt(pipes.head.unfinished())

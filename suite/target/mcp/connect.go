@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -65,6 +66,22 @@ func Dial(ctx context.Context, rawURL string, opts Options) (*Target, error) {
 	return connect(ctx, newRemote(rawURL, opts), opts.withDefaults())
 }
 
+// errSlow is why the time to open a session ended, where it is not the caller's
+// that did.
+var errSlow = errors.New("the server takes too long")
+
+// Unanswered is the fault of a server that opened a session and then left a
+// request alone.
+const Unanswered target.Fault = "left a request without an answer"
+
+// tooLate says what it means that no answer came while a session was opened.
+func tooLate(doing string, limit time.Duration) (target.Fault, string) {
+	if doing == "initialize" {
+		return target.NotMCP, fmt.Sprintf("it did not answer within %s", limit)
+	}
+	return Unanswered, fmt.Sprintf("nothing came before the end of the %s that it has to open a session, list its tools and tell of its operations", limit)
+}
+
 // connect opens a session and reads what the server offers.
 func connect(ctx context.Context, l link, opts Options) (_ *Target, err error) {
 	if err := ctx.Err(); err != nil {
@@ -76,7 +93,7 @@ func connect(ctx context.Context, l link, opts Options) (_ *Target, err error) {
 			l.wait()
 		}
 	}()
-	opening, cancel := context.WithTimeout(ctx, opts.ConnectTimeout)
+	opening, cancel := context.WithTimeoutCause(ctx, opts.ConnectTimeout, errSlow)
 	defer cancel()
 	t := &Target{link: l}
 	if t.session, err = open(opening, l, opts); err != nil {
@@ -86,8 +103,12 @@ func connect(ctx context.Context, l link, opts Options) (_ *Target, err error) {
 		return nil, l.explain("initialize", err)
 	}
 	defer func() {
-		if err != nil {
-			_ = t.session.Close() // the error says why
+		if err == nil {
+			return
+		}
+		_ = t.session.Close() // the error says why
+		if ctx.Err() != nil { // it is not the server that made an end
+			err = fmt.Errorf("connecting to the MCP server: %w", ctx.Err())
 		}
 	}()
 	t.about = t.session.InitializeResult().ServerInfo

@@ -56,6 +56,10 @@ func serveChild(how, id string) error {
 		return err
 	case "chats":
 		return chat(os.Stdin, os.Stdout, fake{"invoke_tool": `"result":{"content":[{"type":"text","text":"{\"status\":200}"}],"isError":false}`})
+	case "answers no call":
+		return chat(os.Stdin, os.Stdout, fake{"load_tool": ""})
+	case "lists no tools":
+		return chat(os.Stdin, os.Stdout, fake{"tools/list": ""})
 	case "lists wrongly":
 		return chat(os.Stdin, os.Stdout, fake{"tools/list": `"result":{"tools":7}`})
 	}

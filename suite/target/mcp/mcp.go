@@ -43,8 +43,8 @@ type Options struct {
 	// that is not here and that the server does not know is looked for with
 	// search_tools.
 	Operations map[string]string
-	// ConnectTimeout is how long a server may take until it has listed its tools;
-	// 0 means 30 seconds.
+	// ConnectTimeout is how long a server may take until it has listed its tools
+	// and told which operations it has; 0 means 30 seconds.
 	ConnectTimeout time.Duration
 	// Grace is how long a launched server may take to end; 0 means 2 seconds.
 	Grace time.Duration

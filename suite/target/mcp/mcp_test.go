@@ -30,7 +30,7 @@ const toolList = `{"tools":[
 	{"name":"invoke_tool","inputSchema":{"type":"object"}}]}`
 
 // a fake answers methods of MCP with results written by hand: member "result" or
-// "error" of the response, by method; "tools/call" by tool.
+// "error" of the response, by method; "tools/call" by tool. "" is no answer.
 type fake map[string]string
 
 func (f fake) answer(message []byte) (response string, wanted bool) {
@@ -54,6 +54,9 @@ func (f fake) answer(message []byte) (response string, wanted bool) {
 	text, ok := answers[method]
 	if !ok {
 		text = `"error":{"code":-32601,"message":"no such method"}`
+	}
+	if text == "" { // it has heard, and says nothing
+		return "", false
 	}
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id.Raw, text), true
 }
@@ -193,11 +196,11 @@ func TestDescribe(t *testing.T) {
 // TestFaults: each way not to be a server with the meta-tools has a sentence of
 // its own.
 func TestFaults(t *testing.T) {
-	over := func(h http.HandlerFunc) func(t *testing.T) error {
+	over := func(h http.HandlerFunc, timeout ...time.Duration) func(t *testing.T) error {
 		return func(t *testing.T) error {
 			server := httptest.NewServer(h)
 			defer server.Close()
-			_, err := mcp.Dial(t.Context(), server.URL, mcp.Options{ConnectTimeout: time.Minute})
+			_, err := mcp.Dial(t.Context(), server.URL, mcp.Options{ConnectTimeout: append(timeout, time.Minute)[0]})
 			return err
 		}
 	}
@@ -236,10 +239,31 @@ func TestFaults(t *testing.T) {
 		"it talks and ends": {launched("talks and ends", time.Minute), []string{"is not an MCP server", "standard error", "listening on a port"}},
 		"it lists wrongly":  {launched("lists wrongly", time.Minute), []string{`is not an MCP server (during "tools/list")`, "its answer is not what MCP defines", "ListToolsResult"}},
 		"it is mute":        {launched("is silent", 400*time.Millisecond), []string{"is not an MCP server", "did not answer within 400ms"}},
+		"it answers no call": {launched("answers no call", 3*time.Second),
+			[]string{`left a request without an answer (during "tools/call load_tool")`, "3s"}},
+		"it lists no tools": {launched("lists no tools", 3*time.Second),
+			[]string{`left a request without an answer (during "tools/list")`, "3s"}},
+		"no call is answered": {func(t *testing.T) error {
+			release := make(chan struct{})
+			defer close(release)
+			return over(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if gjson.GetBytes(body, "method").Str == "tools/call" {
+					select {
+					case <-release:
+					case <-r.Context().Done():
+					}
+					return
+				}
+				r.Body = io.NopCloser(strings.NewReader(string(body)))
+				fake{}.ServeHTTP(w, r)
+			}, 3*time.Second)(t)
+		}, []string{`left a request without an answer (during "tools/call load_tool")`, "3s"}},
 		"another protocol": {launched("lines", time.Minute),
 			[]string{"answered the MCP protocol with an error", "-32601", "initialize"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // some wait for a limit
 			err := tc.open(t)
 			if _, ok := err.(*target.ProtocolError); !ok {
 				t.Fatalf("%T: %v, want a *target.ProtocolError", err, err)
@@ -253,6 +277,27 @@ func TestFaults(t *testing.T) {
 				rest = after
 			}
 		})
+	}
+}
+
+// TestGivenUp: where it is the caller that makes an end, the server is not blamed.
+func TestGivenUp(t *testing.T) {
+	for _, asked := range []string{"tools/list", "tools/call"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if gjson.GetBytes(body, "method").Str == asked {
+				cancel()
+			}
+			r.Body = io.NopCloser(strings.NewReader(string(body)))
+			fake{asked: "", "load_tool": ""}.ServeHTTP(w, r)
+		}))
+		_, err := mcp.Dial(ctx, server.URL, mcp.Options{})
+		if fault, ok := errors.AsType[*target.ProtocolError](err); ok || !errors.Is(err, context.Canceled) {
+			t.Errorf("during %s: %v (%v)", asked, err, fault)
+		}
+		server.Close()
+		cancel()
 	}
 }
 

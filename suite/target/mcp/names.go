@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"example.com/touchstone/schemas"
+	"example.com/touchstone/suite/target"
 )
 
 // names are the server's names for operations of the sample API, by ours. An
@@ -76,10 +78,20 @@ func (t *Target) findNames(ctx context.Context, given map[string]string) (names,
 	return found, nil
 }
 
+// ask is call while the session is opened: there, no case is judged for an answer
+// that does not come.
+func (t *Target) ask(ctx context.Context, tool string, params any) (target.Answer, error) {
+	answer, err := t.call(ctx, tool, params)
+	if errors.Is(err, context.DeadlineExceeded) && context.Cause(ctx) == errSlow {
+		err = t.link.explain("tools/call "+tool, err)
+	}
+	return answer, err
+}
+
 // has says whether load_tool knows an operation. Whatever else is wrong with
 // the answer is for the judges.
 func (t *Target) has(ctx context.Context, name string) (bool, error) {
-	answer, err := t.call(ctx, LoadTool, schemas.LoadParams{Name: name})
+	answer, err := t.ask(ctx, LoadTool, schemas.LoadParams{Name: name})
 	if err != nil {
 		return false, err
 	}
@@ -92,7 +104,7 @@ func (t *Target) has(ctx context.Context, name string) (bool, error) {
 // words of ours: orders_getOrder for get_order. "" where there is none, or more.
 func (t *Target) search(ctx context.Context, name string) (string, error) {
 	wanted := wordsOf(name)
-	answer, err := t.call(ctx, SearchTools, schemas.SearchParams{Query: strings.Join(wanted, " ")})
+	answer, err := t.ask(ctx, SearchTools, schemas.SearchParams{Query: strings.Join(wanted, " ")})
 	if err != nil {
 		return "", err
 	}

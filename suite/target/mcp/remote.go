@@ -68,7 +68,7 @@ func (r *remote) explain(doing string, err error) error {
 	case status >= 300:
 		fault.Fault, fault.Detail = target.NotMCP, fmt.Sprintf("POST %s was answered with %s; is this the path of its MCP endpoint?", r.url, line)
 	case errors.Is(err, context.DeadlineExceeded):
-		fault.Fault, fault.Detail = target.NotMCP, fmt.Sprintf("it did not answer within %s", r.opts.ConnectTimeout)
+		fault.Fault, fault.Detail = tooLate(doing, r.opts.ConnectTimeout)
 	case network != nil:
 		fault.Fault, fault.Detail = target.Died, network.Error()
 	default:
