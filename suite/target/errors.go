@@ -27,6 +27,7 @@ const (
 	NotMCP      Fault = "is not an MCP server"
 	NoMetaTools Fault = "is an MCP server without the meta-tools"
 	RefusedMCP  Fault = "answered the MCP protocol with an error"
+	Unanswered  Fault = "left a request without an answer"
 )
 
 // ErrClosed is the error of a call that is made, or still waits, when its

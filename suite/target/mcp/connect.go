@@ -70,16 +70,12 @@ func Dial(ctx context.Context, rawURL string, opts Options) (*Target, error) {
 // that did.
 var errSlow = errors.New("the server takes too long")
 
-// Unanswered is the fault of a server that opened a session and then left a
-// request alone.
-const Unanswered target.Fault = "left a request without an answer"
-
 // tooLate says what it means that no answer came while a session was opened.
 func tooLate(doing string, limit time.Duration) (target.Fault, string) {
 	if doing == "initialize" {
 		return target.NotMCP, fmt.Sprintf("it did not answer within %s", limit)
 	}
-	return Unanswered, fmt.Sprintf("nothing came before the end of the %s that it has to open a session, list its tools and tell of its operations", limit)
+	return target.Unanswered, fmt.Sprintf("nothing came before the end of the %s that it has to open a session, list its tools and tell of its operations", limit)
 }
 
 // connect opens a session and reads what the server offers.
