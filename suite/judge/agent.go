@@ -10,6 +10,7 @@ import (
 	"example.com/touchstone/fixtures"
 	"example.com/touchstone/mockbackend"
 	"example.com/touchstone/schemas"
+	"example.com/touchstone/suite/target"
 )
 
 // AgentExchange is the record of a case about agents.
@@ -177,14 +178,8 @@ func compareOutcome(run AgentRun, want, got schemas.AgentOutcome) []schemas.Find
 	return nil
 }
 
-// brief cuts a long value for a sentence.
-func brief(raw []byte) string {
-	const most = 160
-	if len(raw) <= most {
-		return string(raw)
-	}
-	return strings.ToValidUTF8(string(raw[:most]), "") + fmt.Sprintf("… (%d bytes)", len(raw))
-}
+// brief cuts a long value for a sentence, and escapes what drives a terminal.
+func brief(raw []byte) string { return target.Printable(target.Cut(string(raw), 160)) }
 
 // judgeClaim judges a claim about what a model was asked.
 func (x *AgentExchange) judgeClaim(claim schemas.ModelClaim) []schemas.Finding {

@@ -179,3 +179,16 @@ func TestAgentComparisons(t *testing.T) {
 		t.Error("a case that claims nothing was judged")
 	}
 }
+
+// TestBrief: what a sentence quotes is short, and drives no terminal.
+func TestBrief(t *testing.T) {
+	for text, want := range map[string]string{
+		"{}":                        "{}",
+		"\x1b[2Jü\r\u202e":          `\x1b[2Jü\x0d\u202e`,
+		strings.Repeat("\x07", 161): strings.Repeat(`\x07`, 160) + "… [cut: 160 of 161 bytes]",
+	} {
+		if got := brief([]byte(text)); got != want {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}

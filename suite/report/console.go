@@ -12,6 +12,7 @@ import (
 	"example.com/touchstone/fixtures"
 	"example.com/touchstone/schemas"
 	"example.com/touchstone/suite/judge"
+	"example.com/touchstone/suite/target"
 )
 
 // shownPerRequirement is how many failures of one requirement are shown in
@@ -96,7 +97,7 @@ func (c Console) fixFirst(w io.Writer, byRequirement map[string][]schemas.CaseRe
 				problem, _, _ = strings.Cut(run.Findings[0].Problem, "\n")
 			}
 		}
-		fmt.Fprintf(w, "FIX FIRST: %s, which %d of %d failures come from. %s Seen: %s\n\n", id, len(results), total, r.Rule, problem)
+		fmt.Fprintf(w, "FIX FIRST: %s, which %d of %d failures come from. %s Seen: %s\n\n", id, len(results), total, r.Rule, oneLine(problem))
 	}
 }
 
@@ -219,13 +220,18 @@ func Verdict(w io.Writer, cert schemas.Certificate) {
 	}
 	name := cert.Target.Spec
 	if cert.Target.Name != "" {
-		name = fmt.Sprintf("%s %s (%s)", cert.Target.Name, cert.Target.Version, cert.Target.Spec)
+		name = fmt.Sprintf("%s %s (%s)", oneLine(cert.Target.Name), oneLine(cert.Target.Version), cert.Target.Spec)
 	}
 	partial := ""
 	if cert.Verdict.Partial {
 		partial = " (partial)"
 	}
-	fmt.Fprintf(w, "%s%s: %s: %s\n", strings.ToUpper(cert.Verdict.Status), partial, name, cert.Verdict.Reason)
+	fmt.Fprintf(w, "%s%s: %s: %s\n", strings.ToUpper(cert.Verdict.Status), partial, name, target.Printable(cert.Verdict.Reason))
+}
+
+// oneLine makes a text of the target's part of a line of ours.
+func oneLine(text string) string {
+	return strings.ReplaceAll(target.Printable(short(text, maxInput)), "\n", `\n`)
 }
 
 // Count writes a number of things, the thing in the singular where it is one.

@@ -12,15 +12,24 @@ import (
 
 	"example.com/touchstone/fixtures"
 	"example.com/touchstone/schemas"
+	"example.com/touchstone/suite/target"
 )
 
-// maxInput is how much of an input or an answer is printed; the rest is
-// counted, and the case's file has it.
-const maxInput = 600
+// What is printed of a failure; the rest is counted.
+const (
+	// maxInput is for an input, which the case's file has in full, and for a line
+	// of an answer.
+	maxInput = 600
+	// maxProblem leaves room for an excerpt of a message.
+	maxProblem   = 2 * target.ExcerptBytes
+	maxFindings  = 20
+	maxDiffLines = 100
+)
 
 // Failure tells what is wrong with one case: for each way it was run the
 // findings, the input, and the expected and the actual answer as a diff.
-// Repeat is the command that runs just this case, or "".
+// Repeat is the command that runs just this case, or "". What is not printable
+// is escaped: the target must not drive the reader's terminal.
 func Failure(k fixtures.Case, result schemas.CaseResult, repeat string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s: %s\n", k.ID, k.Description)
@@ -29,16 +38,21 @@ func Failure(k fixtures.Case, result schemas.CaseResult, repeat string) string {
 			continue
 		}
 		fmt.Fprintf(&out, "  via %s\n", run.Via)
-		for _, f := range run.Findings {
-			fmt.Fprintf(&out, "    %s  %s%s\n", f.Requirement, f.Problem, becauseOf(f))
+		for i, f := range run.Findings {
+			if i == maxFindings {
+				fmt.Fprintf(&out, "    and %s\n", Count(len(run.Findings)-i, "more finding"))
+				break
+			}
+			fmt.Fprintf(&out, "    %s  %s%s\n", f.Requirement, short(f.Problem, maxProblem), becauseOf(f))
 		}
-		fmt.Fprintf(&out, "    input     %s\n", short(compact(k.Input)))
+		fmt.Fprintf(&out, "    input     %s\n", short(compact(k.Input), maxInput))
 		writeDiff(&out, k, run)
 	}
+	text := target.Printable(out.String())
 	if repeat != "" {
-		fmt.Fprintf(&out, "  repeat    %s\n", repeat)
+		text += fmt.Sprintf("  repeat    %s\n", repeat)
 	}
-	return strings.TrimRight(out.String(), "\n")
+	return strings.TrimRight(text, "\n")
 }
 
 func becauseOf(f schemas.Finding) string {
@@ -85,19 +99,31 @@ func writeDiff(out *strings.Builder, k fixtures.Case, run schemas.RunResult) {
 		for _, a := range k.Assert {
 			fmt.Fprintf(out, "    expected  %s\n", strings.TrimSpace(fmt.Sprintf("%s %s %s", a.Member, a.Is, a.Value)))
 		}
-		fmt.Fprintf(out, "    actual    %s\n", short(run.Answer))
+		fmt.Fprintf(out, "    actual    %s\n", short(run.Answer, maxInput))
 		return
 	}
-	diff := udiff.Unified("expected", "actual", pretty(expected), pretty([]byte(run.Answer)))
+	answer, total := target.Uncut(run.Answer)
+	if len(answer) < total {
+		fmt.Fprintf(out, "    actual    %d bytes; the diff is against the first %d\n", total, len(answer))
+	}
+	diff := udiff.Unified("expected", "actual", pretty(expected), pretty([]byte(answer)))
 	if diff == "" {
-		fmt.Fprintf(out, "    actual    %s\n", short(run.Answer))
+		fmt.Fprintf(out, "    actual    %s\n", short(run.Answer, maxInput))
 		return
 	}
+	shown, more := 0, 0
 	for line := range strings.Lines(diff) {
-		if strings.HasPrefix(line, "@@") {
-			continue
+		switch {
+		case strings.HasPrefix(line, "@@"):
+		case shown == maxDiffLines:
+			more++
+		default:
+			shown++
+			fmt.Fprintf(out, "    %s\n", short(strings.TrimRight(line, "\n"), maxInput))
 		}
-		fmt.Fprintf(out, "    %s\n", short(strings.TrimRight(line, "\n")))
+	}
+	if more > 0 {
+		fmt.Fprintf(out, "    and %s of the diff\n", Count(more, "more line"))
 	}
 }
 
@@ -119,9 +145,13 @@ func compact(raw []byte) string {
 	return out.String()
 }
 
-func short(text string) string {
-	if len(text) <= maxInput {
+// short gives the start of a text, and says how long the whole is. The text may
+// have been cut before.
+func short(text string, most int) string {
+	start, total := target.Uncut(text)
+	if len(start) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxInput], "") + fmt.Sprintf("… (%d bytes in all)", len(text))
+	start, _ = target.Uncut(target.Cut(start, most))
+	return fmt.Sprintf("%s… (%d bytes in all)", start, total)
 }

@@ -9,6 +9,7 @@ import (
 
 	"example.com/touchstone/fixtures"
 	"example.com/touchstone/schemas"
+	"example.com/touchstone/suite/target"
 )
 
 // CertificateFile is the name of the certificate in an output directory.
@@ -52,7 +53,7 @@ func JUnit(corpus *fixtures.Corpus, cert schemas.Certificate, command string) ([
 			one.SystemOut = text
 		case schemas.NotApplicable, schemas.NotRun:
 			suite.Skipped++
-			one.Skipped = &reporters.JUnitSkipped{Message: r.Reason}
+			one.Skipped = &reporters.JUnitSkipped{Message: target.Printable(r.Reason)}
 		}
 		suite.TestCases = append(suite.TestCases, one)
 	}
@@ -60,7 +61,7 @@ func JUnit(corpus *fixtures.Corpus, cert schemas.Certificate, command string) ([
 		suite.Errors++
 		suite.TestCases = append(suite.TestCases, reporters.JUnitTestCase{
 			Name: "verdict", Classname: "touchstone", Status: cert.Verdict.Status,
-			Error: &reporters.JUnitError{Message: cert.Verdict.Status, Type: fmt.Sprintf("exit %d", code), Description: cert.Verdict.Reason},
+			Error: &reporters.JUnitError{Message: cert.Verdict.Status, Type: fmt.Sprintf("exit %d", code), Description: target.Printable(cert.Verdict.Reason)},
 		})
 	}
 	suite.Tests = len(suite.TestCases)
@@ -92,7 +93,7 @@ func seconds(r schemas.CaseResult) float64 {
 func firstProblem(r schemas.CaseResult) string {
 	for _, run := range r.Runs {
 		for _, f := range run.Findings {
-			return f.Requirement + ": " + f.Problem
+			return f.Requirement + ": " + target.Printable(short(f.Problem, maxProblem))
 		}
 	}
 	return ""

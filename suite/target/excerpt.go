@@ -2,6 +2,8 @@ package target
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,15 +15,36 @@ const ExcerptBytes = 2048
 // Excerpt gives the start of what a target sent, fit for an error message: cut
 // to [ExcerptBytes], with the cut marked, and with everything that is not
 // printable escaped, so that a target cannot drive the reader's terminal.
-func Excerpt(message []byte) string {
-	if len(message) <= ExcerptBytes {
-		return printable(message)
+func Excerpt(message []byte) string { return Printable(Cut(string(message), ExcerptBytes)) }
+
+// Cut gives the start of a text that is longer than most bytes, with the cut
+// marked at its end.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	end := ExcerptBytes
-	for end > ExcerptBytes-utf8.UTFMax && !utf8.RuneStart(message[end]) {
+	end := most
+	for end > most-utf8.UTFMax && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return fmt.Sprintf("%s… [cut: %d of %d bytes]", printable(message[:end]), end, len(message))
+	return fmt.Sprintf("%s… [cut: %d of %d bytes]", text[:end], end, len(text))
+}
+
+// cutMark is at the end of what Cut gives.
+var cutMark = regexp.MustCompile(`… \[cut: \d+ of (\d+) bytes\]$`)
+
+// Uncut takes the mark of a cut off a text, and gives the length of the whole.
+func Uncut(text string) (start string, total int) {
+	from := max(0, len(text)-64) // the mark is short, and the text need not be
+	at := cutMark.FindStringSubmatchIndex(text[from:])
+	if at == nil {
+		return text, len(text)
+	}
+	total, err := strconv.Atoi(text[from+at[2] : from+at[3]])
+	if err != nil {
+		return text, len(text) // a number that Cut does not write
+	}
+	return text[:from+at[0]], total
 }
 
 // Tail is Excerpt for the end of a log, of which dropped earlier bytes are gone.
@@ -29,19 +52,20 @@ func Tail(log []byte, dropped int64) string {
 	start := max(0, len(log)-ExcerptBytes)
 	dropped += int64(start)
 	if dropped == 0 {
-		return printable(log)
+		return Printable(string(log))
 	}
 	for i := 0; i < utf8.UTFMax && start < len(log) && !utf8.RuneStart(log[start]); i++ {
 		start++
 		dropped++
 	}
-	return fmt.Sprintf("[cut: %d earlier bytes] …%s", dropped, printable(log[start:]))
+	return fmt.Sprintf("[cut: %d earlier bytes] …%s", dropped, Printable(string(log[start:])))
 }
 
-func printable(text []byte) string {
+// Printable escapes what is not printable, but for the ends of lines and tabs.
+func Printable(text string) string {
 	var out strings.Builder
 	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
+		r, size := utf8.DecodeRuneInString(text)
 		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&out, `\x%02x`, text[0])

@@ -28,6 +28,25 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
+// TestUncut: what was cut says how long it was, and what was not is as it is.
+func TestUncut(t *testing.T) {
+	for _, tc := range []struct {
+		text, start string
+		total       int
+	}{
+		{"", "", 0},
+		{"abc", "abc", 3},
+		{target.Cut("abcdef", 3), "abc", 6},
+		{target.Cut(strings.Repeat("ü", 100), 99), strings.Repeat("ü", 49), 200},
+		{target.Cut("abcdef", 3) + "\n", target.Cut("abcdef", 3) + "\n", 27},
+		{"… [cut: 1 of 99999999999999999999 bytes]", "… [cut: 1 of 99999999999999999999 bytes]", 42},
+	} {
+		if start, total := target.Uncut(tc.text); start != tc.start || total != tc.total {
+			t.Errorf("%q: %q of %d bytes", tc.text, start, total)
+		}
+	}
+}
+
 func TestTail(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 128) // 2048 bytes
 	for _, tc := range []struct {
