@@ -206,6 +206,7 @@ func (e *Engine) runVia(ctx context.Context, k fixtures.Case, way string) (schem
 	if err != nil {
 		return run, err
 	}
+	bound(&run) // all judging of what was answered is done
 	if k.Kind == schemas.KindAgent {
 		return run, e.attributeAgent(ctx, k, way, run.Findings)
 	}
