@@ -2,7 +2,6 @@ package mockbackend
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"compress/zlib"
 	"context"
@@ -39,8 +38,8 @@ type RecorderOptions struct {
 	Secrets []string
 	// Transport reaches the backend; [http.DefaultTransport] by default.
 	Transport http.RoundTripper
-	// Done is told of every exchange that has ended. It may be called from
-	// many goroutines.
+	// Done is told of every exchange that has ended, once it is recorded, of one
+	// after another. It must not call [Recorder.Stubs], which waits for it.
 	Done func(Recorded)
 }
 
@@ -61,6 +60,7 @@ type Recorder struct {
 	backend *url.URL
 	secrets redactor
 	proxy   *httputil.ReverseProxy
+	queue   *recordQueue
 
 	mu    sync.Mutex
 	seen  []*recording
@@ -81,6 +81,7 @@ func NewRecorder(backend string, opts RecorderOptions) (*Recorder, error) {
 		return nil, fmt.Errorf("the backend to record, %q, has a query or a fragment; give the URL that paths are put behind", backend)
 	}
 	r := &Recorder{opts: opts, backend: target, secrets: newRedactor(opts.Secrets), byKey: map[string]*recording{}, room: maxRecordedBytes}
+	r.queue = newRecordQueue(r.finish)
 	r.proxy = &httputil.ReverseProxy{
 		Transport:      opts.Transport,
 		FlushInterval:  -1,                         // what the backend streams is streamed on
@@ -98,6 +99,8 @@ func NewRecorder(backend string, opts RecorderOptions) (*Recorder, error) {
 // inFlight is an exchange on its way.
 type inFlight struct {
 	start   time.Time
+	took    time.Duration
+	size    int64 // in the queue
 	request *http.Request
 	body    []byte // nil when it is too large to match by
 	answer  *http.Response
@@ -142,7 +145,7 @@ type flightKey struct{}
 
 func flight(q *http.Request) *inFlight { return q.Context().Value(flightKey{}).(*inFlight) }
 
-// ServeHTTP passes a request on and records the answer.
+// ServeHTTP passes a request on. The answer is recorded after the client has it.
 func (r *Recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	f := &inFlight{start: time.Now(), request: q}
 	// A copy for the way on: the recording wants the request as it came.
@@ -153,7 +156,10 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	// Where the backend sent no Content-Type, net/http would guess one.
 	w.Header()["Content-Type"] = nil
 	// Deferred, as a broken answer leaves by panic.
-	defer r.finish(f)
+	defer func() {
+		f.took = time.Since(f.start)
+		r.queue.add(f)
+	}()
 	r.proxy.ServeHTTP(w, out)
 }
 
@@ -204,8 +210,9 @@ func (r *Recorder) here(location string) string {
 	return path
 }
 
+// finish records what came out of the queue.
 func (r *Recorder) finish(f *inFlight) {
-	done := Recorded{Method: f.request.Method, Target: f.request.RequestURI, Duration: time.Since(f.start)}
+	done := Recorded{Method: f.request.Method, Target: f.request.RequestURI, Duration: f.took}
 	if f.answer != nil {
 		done.Status = f.answer.StatusCode
 	}
@@ -270,23 +277,13 @@ func (r *Recorder) response(f *inFlight, body []byte) (schemas.StubResponse, err
 		}
 		return response, nil
 	}
-	isJSON := json.Valid(body)
-	if isJSON && !r.opts.KeepSecrets {
-		redacted, changed, err := r.secrets.json(body)
-		if err != nil {
-			return response, fmt.Errorf("reading the body: %w", err)
-		}
-		if changed {
-			body = redacted
-		}
-	}
-	if !isJSON && !r.opts.KeepSecrets {
-		if body, err = r.secrets.body(header.Get("Content-Type"), body); err != nil {
+	if !r.opts.KeepSecrets {
+		if body, err = r.redactBody(header.Get("Content-Type"), body); err != nil {
 			return response, err
 		}
 	}
 	switch {
-	case isJSON && survivesYAML(body):
+	case survivesYAML(body):
 		response.JSON = body
 	case utf8.Valid(body):
 		text := string(body)
@@ -298,6 +295,18 @@ func (r *Recorder) response(f *inFlight, body []byte) (schemas.StubResponse, err
 		response.Omit = []string{"Content-Type"}
 	}
 	return response, nil
+}
+
+// redactBody replaces the secrets in a body. A JSON one without any stays to the
+// byte.
+func (r *Recorder) redactBody(contentType string, body []byte) ([]byte, error) {
+	if !json.Valid(body) {
+		return r.secrets.body(contentType, body)
+	}
+	if redacted, changed := r.secrets.json(body); changed {
+		return redacted, nil
+	}
+	return body, nil
 }
 
 // decode takes a content coding off, so that secrets can be found.
@@ -330,51 +339,3 @@ func (r *Recorder) decode(header http.Header, body []byte) ([]byte, error) {
 }
 
 var errTooLarge = fmt.Errorf("it is larger than %d bytes", maxRecordedBody)
-
-// A capture keeps what is read through it.
-type capture struct {
-	from  io.ReadCloser
-	limit int
-
-	mu    sync.Mutex
-	kept  bytes.Buffer
-	total int64
-	end   error
-}
-
-var errNotRead = errors.New("it was not read to its end")
-
-func (c *capture) Read(p []byte) (int, error) {
-	n, err := c.from.Read(p)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.total += int64(n)
-	if c.kept.Len() <= c.limit {
-		c.kept.Write(p[:n])
-	}
-	if err != nil {
-		c.end = err
-	}
-	return n, err
-}
-
-func (c *capture) Close() error { return c.from.Close() }
-
-func (c *capture) size() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.total
-}
-
-// content gives what was read, when it is the whole.
-func (c *capture) content() ([]byte, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.kept.Len() > c.limit:
-		return nil, errTooLarge
-	case c.end != io.EOF:
-		return nil, cmp.Or(c.end, errNotRead)
-	}
-	return bytes.Clone(c.kept.Bytes()), nil
-}

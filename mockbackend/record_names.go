@@ -42,8 +42,26 @@ var (
 	notSecret = []string{"pagetoken", "nextpagetoken", "prevpagetoken", "nexttoken", "continuationtoken"}
 )
 
+// maxJudged is how many names are remembered.
+const maxJudged = 4096
+
 // secrecy judges a name. Names that the caller gave come first.
 func (s redactor) secrecy(name string) secrecy {
+	kind, known := s.judged[name]
+	if known {
+		return kind
+	}
+	kind = s.judge(name)
+	if s.judged != nil && len(name) < maxName {
+		if len(s.judged) == maxJudged {
+			clear(s.judged)
+		}
+		s.judged[strings.Clone(name)] = kind
+	}
+	return kind
+}
+
+func (s redactor) judge(name string) secrecy {
 	words := nameWords(name)
 	plain := strings.Join(words, "")
 	switch {

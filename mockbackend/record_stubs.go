@@ -113,7 +113,11 @@ func survivesYAML(body []byte) bool {
 	if len(text) == 0 || text[0] != '{' && text[0] != '[' || !utf8.Valid(text) || !json.Valid(text) {
 		return false
 	}
-	return schemas.CheckUnique(text) == nil && (bytes.Contains(text, []byte("\ufffd")) || !halvesPairs(text))
+	if schemas.CheckUnique(text) != nil {
+		return false
+	}
+	// No string has half of a pair without an escape.
+	return !bytes.Contains(text, []byte(`\u`)) || bytes.Contains(text, []byte("\ufffd")) || !halvesPairs(text)
 }
 
 // halvesPairs tells whether a string of a document without U+FFFD decodes to one
@@ -155,8 +159,9 @@ func (r *Recorder) add(match schemas.StubMatch, response schemas.StubResponse, s
 
 // Stubs gives a stub for each kind of request that was answered, in the order
 // of the first answers. Different answers to requests that are the same make a
-// sequence.
+// sequence. It waits for the exchanges that have ended before.
 func (r *Recorder) Stubs() []schemas.Stub {
+	r.queue.wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := make([]schemas.Stub, 0, len(r.seen))

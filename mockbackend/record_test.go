@@ -9,11 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -153,10 +151,6 @@ func TestRecordAndReplay(t *testing.T) {
 	}
 	real := run(proxy.URL)
 	recorded(len(requests))
-	// The last answer reaches the client before its stub is written down.
-	for give := time.Now().Add(30 * time.Second); len(rec.Stubs()) < 13 && time.Now().Before(give); {
-		runtime.Gosched()
-	}
 	// In a coding, secrets would not be found.
 	if real[3].Header.Get("Location") != "/orders/7?x=1" || real[6].Body != "poll 1" || real[9].Body != "done" || real[14].Body != "identity" {
 		t.Fatalf("through the proxy: %+v", real)

@@ -1,8 +1,6 @@
 package mockbackend
 
 import (
-	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -11,29 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// secretTexts are the secrets that a text shows by their form: credentials,
-// connection strings, and user information in URLs. They take too much rather
-// than too little.
-var secretTexts = []struct {
-	form *regexp.Regexp
-	by   string
-}{
-	{regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`), Redacted},
-	{regexp.MustCompile(`(?i)\b(bearer)\s+[a-z0-9._~+/-]{8,}=*`), "$1 " + Redacted},
-	{regexp.MustCompile(`\beyJ[\w-]+\.[\w-]+\.[\w-]*`), Redacted},
-	// Keys that say by a prefix whose they are.
-	{regexp.MustCompile(`\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[abeprs]-[\w-]{8,}|[sr]k[-_][\w-]{16,}|AIza[\w-]{30,})`), Redacted},
-	{regexp.MustCompile(`(?i)\b((?:mongodb(?:\+srv)?|postgres(?:ql)?|mysql|rediss?|amqps?|mssql|sqlserver)://)[^\s"'<>]+`), "${1}" + Redacted},
-	{regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#@"'<>]+@`), "${1}" + Redacted + "@"},
-	{regexp.MustCompile(`(?i)\b(server|data source|host|initial catalog|database|user id|uid|accountname)(\s*=\s*)[^;"'\n]+;`), "${1}${2}" + Redacted + ";"},
-}
-
 var (
-	// basicAuth is checked further, as Basic is a word of prose too.
-	basicAuth = regexp.MustCompile(`(?i)\b(basic\s+)([a-z0-9+/]{4,}={0,2})`)
-	// urlQuery is the query or the fragment of a URL.
-	urlQuery = regexp.MustCompile(`[?#][^\s"'<>?#=]+=[^\s"'<>?#]*`)
-	openTag  = regexp.MustCompile(`<([A-Za-z_][\w.:-]*)([^<>]*)>`)
 	// Attributes of a tag that name what another one has: <input name= value=>,
 	// <meta name= content=>, <add key= value=>.
 	nameAttribute  = regexp.MustCompile(`(?i)\s(?:name|key|property|id)\s*=\s*["']?([^"'\s>]+)`)
@@ -42,56 +18,36 @@ var (
 
 // text replaces what looks like a secret in a text, by its name or by its form.
 func (s redactor) text(text string) string {
-	text = s.elements(text)
-	text = urlQuery.ReplaceAllStringFunc(text, func(q string) string { return q[:1] + s.pairs(q[1:]) })
-	text = s.assignments(text)
-	for _, secret := range secretTexts {
-		text = secret.form.ReplaceAllString(text, secret.by)
-	}
-	return basicAuth.ReplaceAllStringFunc(text, func(found string) string {
-		parts := basicAuth.FindStringSubmatch(found)
-		if plain, err := base64.StdEncoding.DecodeString(parts[2]); err != nil || !bytes.Contains(plain, []byte(":")) {
-			return found
-		}
-		return parts[1] + Redacted
-	})
+	return replaceForms(s.assignments(s.queries(s.elements(text))))
 }
 
-// elements replaces what elements of XML or HTML with the name of a secret hold.
-func (s redactor) elements(text string) string {
+// What ends a name and a value in the query or the fragment of a URL.
+var (
+	queryName  = except(" \t\r\n\f\"'<>?#=")
+	queryValue = except(" \t\r\n\f\"'<>?#")
+)
+
+// queries replaces the secrets in the queries and fragments of URLs.
+func (s redactor) queries(text string) string {
 	var out strings.Builder
 	done := 0
-	unclosed := map[string]bool{} // not to be looked for again and again
-	for _, m := range openTag.FindAllStringSubmatchIndex(text, -1) {
-		if m[0] < done {
+	for i := 0; i < len(text); {
+		n := strings.IndexAny(text[i:], "?#")
+		if n < 0 {
+			break
+		}
+		i += n + 1
+		name := queryName.span(text[i:])
+		if name == 0 || !strings.HasPrefix(text[i+name:], "=") {
 			continue
 		}
-		name, attributes := text[m[2]:m[3]], text[m[4]:m[5]]
-		if named := nameAttribute.FindStringSubmatch(attributes); named != nil && s.isName(named[1]) {
-			out.WriteString(text[done:m[4]])
-			out.WriteString(valueAttribute.ReplaceAllString(attributes, `${1}"`+Redacted+`"`))
-			done = m[5]
+		end := i + queryValue.span(text[i:])
+		if query := s.pairs(text[i:end]); query != text[i:end] {
+			out.WriteString(text[done:i])
+			out.WriteString(query)
+			done = end
 		}
-		kind := s.secrecy(name[strings.LastIndexByte(name, ':')+1:])
-		if kind == open || strings.HasSuffix(attributes, "/") {
-			continue
-		}
-		rest, end := text[m[1]:], -1
-		if !unclosed[name] {
-			end = strings.Index(rest, "</"+name)
-		}
-		if end < 0 {
-			unclosed[name] = true
-			if end = strings.IndexByte(rest, '<'); end < 0 {
-				end = len(rest)
-			}
-		}
-		if !kind.hides(strings.TrimSpace(rest[:end])) {
-			continue
-		}
-		out.WriteString(text[done:m[1]])
-		out.WriteString(Redacted)
-		done = m[1] + end
+		i = end
 	}
 	if done == 0 {
 		return text
@@ -103,7 +59,7 @@ func (s redactor) elements(text string) string {
 // where the name is that of a secret.
 func (s redactor) assignments(text string) string {
 	var out strings.Builder
-	done := 0
+	done, lost := 0, 0
 	for i := 0; i < len(text); {
 		at := strings.IndexAny(text[i:], ":=")
 		if at < 0 {
@@ -119,7 +75,7 @@ func (s redactor) assignments(text string) string {
 		for i < len(text) && strings.IndexByte(":=>", text[i]) >= 0 { // ==, :=, =>
 			i++
 		}
-		start, end := assigned(text, i, text[at] == ':' && !quoted && takesLine(text[done:at], name))
+		start, end := assigned(text, i, text[at] == ':' && !quoted && takesLine(text[done:at], name), &lost)
 		if value := text[start:end]; !kind.hides(value) {
 			continue
 		}
@@ -135,6 +91,8 @@ func (s redactor) assignments(text string) string {
 
 // maxName is how many bytes of a name are looked at.
 const maxName = 200
+
+var asciiName = newCharSet([]string{"a-z", "A-Z", "0-9"}, "_-.[]%$@")
 
 func inName(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.[]%$@", r)
@@ -154,6 +112,13 @@ func (s redactor) nameAtEnd(text string) (name string, quoted bool) {
 	}
 	start := len(bare)
 	for start > 0 {
+		if c := bare[start-1]; c < utf8.RuneSelf {
+			if !asciiName[c] {
+				break
+			}
+			start--
+			continue
+		}
 		r, size := utf8.DecodeLastRuneInString(bare[:start])
 		if !inName(r) {
 			break
@@ -175,8 +140,8 @@ func takesLine(before, name string) bool {
 }
 
 // assigned finds the value that starts at or after i. It is empty where there is
-// none.
-func assigned(text string, i int, line bool) (start, end int) {
+// none. lost counts the brackets that are not closed.
+func assigned(text string, i int, line bool, lost *int) (start, end int) {
 	start = i + len(text[i:]) - len(strings.TrimLeft(text[i:], " \t\r\n"))
 	rest := text[start:]
 	below := strings.Contains(text[i:start], "\n")
@@ -192,7 +157,7 @@ func assigned(text string, i int, line bool) (start, end int) {
 		start += len(escapes) + 1
 		return start, start + quotedEnd(text[start:], escapes+opening[:1])
 	case opening[0] == '[' || opening[0] == '{':
-		return start, start + bracketEnd(rest)
+		return start, start + bracketEnd(rest, lost)
 	case line || below:
 		return start, start + len(strings.TrimRight(rest[:upTo(rest, "\r\n\"'<")], " \t"))
 	}
@@ -225,14 +190,17 @@ func quotedEnd(text, quote string) int {
 	return upTo(text, "\r\n")
 }
 
-// maxBracket is how far the end of a list or an object in a text is looked for.
-const maxBracket = 64 << 10
+// Bounds of the search for the end of a list or an object in a text.
+const (
+	maxBracket = 64 << 10
+	maxLost    = 100
+)
 
 // bracketEnd gives the length of a list or an object, or that of the line when it
 // is not closed.
-func bracketEnd(text string) int {
+func bracketEnd(text string, lost *int) int {
 	depth := 0
-	for i := range min(len(text), maxBracket) {
+	for i := 0; i < min(len(text), maxBracket) && *lost < maxLost; i++ {
 		switch text[i] {
 		case '[', '{':
 			depth++
@@ -242,6 +210,7 @@ func bracketEnd(text string) int {
 			}
 		}
 	}
+	*lost++
 	return upTo(text, "\r\n")
 }
 
@@ -260,8 +229,8 @@ func (s redactor) document(text string) string {
 		}
 		out.WriteString(s.text(prose.String()))
 		prose.Reset()
-		redacted, changed, err := s.json([]byte(content))
-		if err != nil || !changed {
+		redacted, changed := s.json([]byte(content))
+		if !changed {
 			out.WriteString(line)
 			return true
 		}
