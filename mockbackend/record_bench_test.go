@@ -1,9 +1,12 @@
 package mockbackend
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+
+	"example.com/touchstone/schemas"
 )
 
 // slowBodies are what a recording took seconds for once.
@@ -30,6 +33,26 @@ func BenchmarkRecordRedaction(b *testing.B) {
 				if _, err := r.redactBody("text/plain", []byte(body)); err != nil {
 					b.Fatal(err)
 				}
+			}
+		})
+	}
+}
+
+func BenchmarkRecordMarshal(b *testing.B) {
+	bodies := slowBodies()
+	text := bodies["log"]
+	stubs := []schemas.Stub{
+		{ID: "json", Respond: &schemas.StubResponse{JSON: json.RawMessage(bodies["json"])}},
+		{ID: "text", Respond: &schemas.StubResponse{Text: &text}},
+	}
+	for _, name := range []string{"a.yaml", "a.json"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				out, err := MarshalStubs(name, stubs, "")
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.SetBytes(int64(len(out)))
 			}
 		})
 	}

@@ -42,7 +42,7 @@ func recordBackend(ctx context.Context, f mockFlags) error {
 	if err != nil {
 		return fmt.Errorf("--record-from: %w", err)
 	}
-	save := f.saver(recorder)
+	save := f.saver(recorder, &exchanges)
 	listener, err := net.Listen("tcp", f.address())
 	if err != nil {
 		return f.listenError(fmt.Errorf("recording: %w", err))
@@ -65,16 +65,16 @@ Ctrl-C ends it.
 	}
 	ticker := time.NewTicker(saveEvery)
 	defer ticker.Stop()
-	for saved := int64(0); ; {
+	for {
 		select {
 		case err := <-served:
 			return errors.Join(fmt.Errorf("recording: %w", err), save())
 		case <-ticker.C:
-			if now := exchanges.Load(); now != saved {
-				saved = now
-				if err := save(); err != nil {
-					return err
-				}
+			if exchanges.Load() == 0 {
+				continue
+			}
+			if err := save(); err != nil {
+				return err
 			}
 		case <-ctx.Done():
 			// At once, as a second Ctrl-C ends the process, and with what ended since.
@@ -88,20 +88,44 @@ Ctrl-C ends it.
 	}
 }
 
-// saver writes the recording whole or not at all.
-func (f mockFlags) saver(recorder *mockbackend.Recorder) func() error {
+// saver writes the recording whole or not at all, when something has come since
+// it did so.
+func (f mockFlags) saver(recorder *mockbackend.Recorder, exchanges *atomic.Int64) func() error {
 	secrets := "Secrets are replaced by " + mockbackend.Redacted + "."
 	if f.keepSecrets {
 		secrets = "It holds the backend's secrets."
 	}
 	comment := fmt.Sprintf("Recorded from %s on %s.\n%s", redactedURL(f.recordFrom), time.Now().Format(time.DateOnly), secrets)
+	saved := int64(-1)
 	return func() error {
-		data, err := mockbackend.MarshalStubs(f.out, recorder.Stubs(), comment)
-		if err != nil {
-			return err
+		recorder.Stubs() // waits for what has ended
+		// Counted first: what comes meanwhile is saved once more rather than not.
+		now := exchanges.Load()
+		if now == saved {
+			return nil
 		}
-		return report.WriteFile(f.out, data)
+		err := telling(stdout, slowSave, "Saving "+f.out+" takes a while. Ending at once loses what came since it was saved last.", func() error {
+			data, err := mockbackend.MarshalStubs(f.out, recorder.Stubs(), comment)
+			if err != nil {
+				return err
+			}
+			return report.WriteFile(f.out, data)
+		})
+		if err == nil {
+			saved = now
+		}
+		return err
 	}
+}
+
+// slowSave is how long saving takes without a word.
+const slowSave = 300 * time.Millisecond
+
+// telling says a line when what is done takes longer.
+func telling(out io.Writer, after time.Duration, line string, do func() error) error {
+	slow := time.AfterFunc(after, func() { fmt.Fprintln(out, line) })
+	defer slow.Stop()
+	return do()
 }
 
 func redactedURL(text string) string {

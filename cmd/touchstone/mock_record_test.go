@@ -4,13 +4,19 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"example.com/touchstone/mockbackend"
 )
 
 // A backend that was recorded is replayed.
@@ -152,5 +158,58 @@ func TestMockRecordInsecure(t *testing.T) {
 		if data, err := os.ReadFile(out); err != nil || strings.Contains(string(data), "acme") || strings.Contains(string(data), "total: 1") != (tt.status == http.StatusOK) {
 			t.Errorf("%v; the recording is %s", err, data)
 		}
+	}
+}
+
+// A recording is written again when something came, and not else.
+func TestMockRecordSavesWhatIsNew(t *testing.T) {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "answer to ", r.URL.Path)
+	}))
+	defer backend.Close()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	var exchanges atomic.Int64
+	recorder, err := mockbackend.NewRecorder(backend.URL, mockbackend.RecorderOptions{
+		Transport: transport, Done: printRecorded(io.Discard, io.Discard, false, &exchanges),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "stubs.yaml")
+	save := mockFlags{out: out}.saver(recorder, &exchanges)
+	saved := func() os.FileInfo {
+		t.Helper()
+		if err := save(); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	empty := saved()
+	recorder.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/a", nil))
+	one := saved()
+	if empty.Size() == one.Size() {
+		t.Error("what came is not saved")
+	}
+	if !os.SameFile(one, saved()) {
+		t.Error("it is written again, though nothing came")
+	}
+}
+
+// What takes long says so while it lasts.
+func TestMockRecordTellsOfSlowSaving(t *testing.T) {
+	var said printed
+	err := telling(&said, time.Millisecond, "Saving takes a while.", func() error {
+		for deadline := time.Now().Add(patience); said.String() == "" && time.Now().Before(deadline); {
+			runtime.Gosched()
+		}
+		return nil
+	})
+	if err != nil || said.String() != "Saving takes a while.\n" {
+		t.Errorf("%v; it said %q", err, said.String())
 	}
 }
