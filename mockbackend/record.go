@@ -244,6 +244,9 @@ func (r *Recorder) record(f *inFlight) error {
 	if err != nil {
 		return err
 	}
+	if err := loads(match, response); err != nil {
+		return err
+	}
 	size := exchangeBytes + len(f.request.RequestURI) + len(body) + len(f.body)
 	for _, h := range response.Headers {
 		size += len(h.Name) + len(h.Value)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -110,7 +111,7 @@ func mustDecode(doc []byte) any {
 // the same value: not with a member twice or half of a surrogate pair.
 func survivesYAML(body []byte) bool {
 	text := bytes.TrimSpace(body)
-	if len(text) == 0 || text[0] != '{' && text[0] != '[' || !utf8.Valid(text) || !json.Valid(text) {
+	if len(text) == 0 || text[0] != '{' && text[0] != '[' || isDeep(text) || !utf8.Valid(text) || !json.Valid(text) {
 		return false
 	}
 	if schemas.CheckUnique(text) != nil {
@@ -118,6 +119,24 @@ func survivesYAML(body []byte) bool {
 	}
 	// No string has half of a pair without an escape.
 	return !bytes.Contains(text, []byte(`\u`)) || bytes.Contains(text, []byte("\ufffd")) || !halvesPairs(text)
+}
+
+// isDeep tells a document that, as a part of a file, could be nested too deep to be
+// read. Brackets in its strings count: as a text the body is no worse.
+func isDeep(doc []byte) bool {
+	const most = maxYAMLDepth - 100
+	depth := 0
+	for _, c := range doc {
+		switch c {
+		case '{', '[':
+			if depth++; depth > most {
+				return true
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return false
 }
 
 // halvesPairs tells whether a string of a document without U+FFFD decodes to one
@@ -134,6 +153,38 @@ func halvesPairs(doc []byte) bool {
 			return true
 		}
 	}
+}
+
+// loads tells why a stub would be refused when it is read, and every other one of
+// its file with it.
+func loads(match schemas.StubMatch, response schemas.StubResponse) error {
+	// Of what can be large, only the form: looking for mistakes takes time.
+	body := "x"
+	if match.Body != nil {
+		match.Body = &schemas.StubBodyMatch{Text: &schemas.StubText{Equals: []string{body}}}
+	}
+	response.Headers = slices.Clone(response.Headers)
+	for i, h := range response.Headers {
+		response.Headers[i].Value = h.Value[:min(len(h.Value), 1<<10)]
+	}
+	switch {
+	case response.JSON != nil:
+		response.JSON = json.RawMessage("0")
+	case response.Text != nil:
+		response.Text = &body
+	case response.Bytes != nil:
+		response.Bytes = []byte(body)
+	}
+	var doc bytes.Buffer
+	appendJSON(&doc, schemas.Stub{ID: "x", Match: match, Respond: &response})
+	stub, err := DecodeStub(doc.Bytes())
+	if err == nil {
+		_, err = compileStub(stub, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("its stub could not be loaded: %w", err)
+	}
+	return nil
 }
 
 var errRecordingFull = errors.New("the recording is full; start another one")
@@ -187,14 +238,9 @@ func (r *Recorder) Stubs() []schemas.Stub {
 // distinct leaves out the repetitions at the end, which a sequence does by
 // itself.
 func (seen *recording) distinct() []schemas.StubResponse {
-	var last, text bytes.Buffer
 	end := len(seen.responses)
-	appendJSON(&last, seen.responses[end-1])
-	for ; end > 1; end-- {
-		text.Reset()
-		if appendJSON(&text, seen.responses[end-2]); !bytes.Equal(last.Bytes(), text.Bytes()) {
-			break
-		}
+	for end > 1 && reflect.DeepEqual(seen.responses[end-2], seen.responses[end-1]) {
+		end--
 	}
 	return slices.Clone(seen.responses[:end])
 }

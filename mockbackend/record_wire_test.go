@@ -159,3 +159,43 @@ func TestRecorderSkipsTheMocksOwnPaths(t *testing.T) {
 		t.Errorf("recorded %+v", stubs)
 	}
 }
+
+// A recording loads, whatever came: an exchange whose stub would be refused is left
+// out with the reason.
+func TestRecordingLoads(t *testing.T) {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/deep" {
+			_, _ = io.WriteString(w, strings.Repeat("[", 9_999)+strings.Repeat("]", 9_999))
+			return
+		}
+		_, _ = io.WriteString(w, "answer to "+r.Method)
+	}))
+	defer backend.Close()
+	done := make(chan mockbackend.Recorded, 3)
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	rec, err := mockbackend.NewRecorder(backend.URL, mockbackend.RecorderOptions{Transport: transport, Done: func(r mockbackend.Recorded) { done <- r }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httptest.NewServer(rec)
+	defer proxy.Close()
+	client := newClient(t)
+	for _, request := range [][2]string{{"get", "/a"}, {"GET", "/a"}, {"GET", "/deep"}} {
+		got := call(t, client, request[0], proxy.URL+request[1], "")
+		r := <-done
+		if skip := request[0] == "get"; skip != (r.Skipped != nil) || skip && !strings.Contains(r.Skipped.Error(), "methods are case-sensitive") {
+			t.Errorf("%v: skipped %v", request, r.Skipped)
+		}
+		if got.status != http.StatusOK {
+			t.Errorf("%v: %d", request, got.status)
+		}
+	}
+	srv := replay(t, rec, mockbackend.Options{})
+	if got := call(t, client, "GET", srv.URL()+"/a", ""); got.body != "answer to GET" {
+		t.Errorf("it is replayed as %d %s", got.status, got.body)
+	}
+	if got := call(t, client, "GET", srv.URL()+"/deep", ""); len(got.body) != 2*9_999 {
+		t.Errorf("the deep body is replayed with %d bytes", len(got.body))
+	}
+}
