@@ -244,6 +244,7 @@ func (r *Recorder) record(f *inFlight) error {
 	if err != nil {
 		return err
 	}
+	r.conditional(&match, f.request.Header, response.Status)
 	if err := loads(match, response); err != nil {
 		return err
 	}

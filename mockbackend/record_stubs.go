@@ -55,6 +55,48 @@ func (r *Recorder) match(q *http.Request, body []byte) (schemas.StubMatch, error
 	return m, nil
 }
 
+// conditionalHeaders make an answer another one (RFC 9110, sections 13.1 and 14.2).
+var conditionalHeaders = []string{"If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Range"}
+
+// conditional adds what a request asked for when the answer is to that alone: a
+// plain request gets another one.
+func (r *Recorder) conditional(m *schemas.StubMatch, header http.Header, status int) {
+	switch status {
+	case http.StatusPartialContent, http.StatusNotModified, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable:
+	default:
+		return
+	}
+	for _, name := range conditionalHeaders {
+		values := header[name]
+		if len(values) == 0 {
+			continue
+		}
+		if m.Headers == nil {
+			m.Headers = map[string]schemas.StubText{}
+		}
+		m.Headers[name] = schemas.StubText{Equals: values}
+		if !r.opts.KeepSecrets && slices.ContainsFunc(values, func(v string) bool {
+			return r.secrets.isName(name) || r.secrets.text(v) != v
+		}) {
+			absent := false
+			m.Headers[name] = schemas.StubText{Absent: &absent}
+		}
+	}
+}
+
+// priority puts a stub before those that ask for less. One without conditions on
+// the query takes any, so that those count most.
+func priority(m schemas.StubMatch) int {
+	p := 3 * len(m.Query)
+	if m.Body != nil {
+		p++
+	}
+	if len(m.Headers) > 0 {
+		p++
+	}
+	return p
+}
+
 // path makes a pattern of a segment that holds a secret. Braces of the path
 // itself are none: they are escaped.
 func (r *Recorder) path(escaped string) string {
@@ -218,12 +260,9 @@ func (r *Recorder) Stubs() []schemas.Stub {
 	list := make([]schemas.Stub, 0, len(r.seen))
 	ids := map[string]int{}
 	for _, seen := range r.seen {
-		s := schemas.Stub{ID: seen.id(), Match: seen.match, Priority: len(seen.match.Query)}
+		s := schemas.Stub{ID: seen.id(), Match: seen.match, Priority: priority(seen.match)}
 		if ids[s.ID]++; ids[s.ID] > 1 {
 			s.ID = fmt.Sprintf("%s.%d", s.ID, ids[s.ID])
-		}
-		if seen.match.Body != nil {
-			s.Priority++ // before the stub that takes any body
 		}
 		if responses := seen.distinct(); len(responses) == 1 {
 			s.Respond = &responses[0]

@@ -193,7 +193,7 @@ func TestRecordingReads(t *testing.T) {
 # It is text.
 stubs:
   - id: PUT-orders-1
-    priority: 2
+    priority: 4
     match:
       method: PUT
       path: /orders/1

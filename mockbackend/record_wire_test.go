@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -197,5 +198,48 @@ func TestRecordingLoads(t *testing.T) {
 	}
 	if got := call(t, client, "GET", srv.URL()+"/deep", ""); len(got.body) != 2*9_999 {
 		t.Errorf("the deep body is replayed with %d bytes", len(got.body))
+	}
+}
+
+// An answer to a condition or for a range is replayed to those that ask so alone.
+func TestRecordingOfConditionalRequests(t *testing.T) {
+	modified := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Etag", `"v1"`)
+		http.ServeContent(w, r, "c.txt", modified, strings.NewReader("content of "+r.URL.String()))
+	}))
+	defer backend.Close()
+	rec, proxy, recorded := record(t, backend.URL, mockbackend.RecorderOptions{})
+	client := newClient(t)
+	requests := [][]string{
+		{"/c"}, {"/c", "If-None-Match", `"v1"`},
+		{"/r"}, {"/r", "Range", "bytes=0-1"}, {"/r", "Range", "bytes=3-"}, {"/r", "Range", "bytes=99-"}, {"/r", "Range", "bytes=0-1", "If-Range", `"v1"`},
+		{"/m", "If-Modified-Since", modified.Format(http.TimeFormat)}, {"/m"},
+		{"/p", "If-Match", `"v2"`}, {"/p", "If-Match", `"v1"`},
+		{"/u"}, {"/u", "If-Unmodified-Since", modified.Add(-time.Hour).Format(http.TimeFormat)},
+		{"/c?a=1"}, {"/c?a=1", "If-None-Match", `"v0"`},
+	}
+	run := func(base string) (list []string) {
+		for _, r := range requests {
+			got := call(t, client, "GET", base+r[0], "", r[1:]...)
+			list = append(list, fmt.Sprint(r, got.status, got.body, got.header.Get("Content-Range")))
+		}
+		return list
+	}
+	real := run(proxy.URL)
+	recorded(len(requests))
+	for _, status := range []string{" 304", " 206", " 416", " 412"} {
+		if !strings.Contains(fmt.Sprint(real), status) {
+			t.Fatalf("the backend gives no%s: %v", status, real)
+		}
+	}
+	srv := replay(t, rec, mockbackend.Options{})
+	for range 2 {
+		if diff := cmp.Diff(real, run(srv.URL())); diff != "" {
+			t.Errorf("replay (-backend +mock):\n%s", diff)
+		}
+	}
+	if got := call(t, client, "GET", srv.URL()+"/c?a=1", "", "If-None-Match", `"v1"`); got.status != http.StatusOK {
+		t.Errorf("the condition that was met without a query is met with one: %d", got.status)
 	}
 }
