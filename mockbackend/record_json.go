@@ -14,7 +14,7 @@ func (s redactor) json(doc []byte) ([]byte, bool) {
 	names.walk(nobody, false)
 	r := &jsonReader{doc: doc, secrets: s, named: names.named}
 	r.out.Grow(len(doc))
-	r.redact(open, false)
+	r.redact(open)
 	return r.out.Bytes(), r.changed
 }
 
@@ -74,7 +74,8 @@ func plainText(token []byte) string {
 }
 
 // Members that name what another one of their object is, and that other one:
-// {"name": "DB_PASSWORD", "value": "hunter2"}.
+// {"name": "DB_PASSWORD", "value": "hunter2"}. A list of pairs does the same,
+// [["DB_PASSWORD", "hunter2"]].
 var (
 	nameMembers  = []string{"name", "key", "property", "id"}
 	valueMembers = []string{"value", "content"}
@@ -104,9 +105,18 @@ func (r *jsonReader) walk(in int, inList bool) {
 		}
 		r.at++
 	case '[':
+		at := len(r.named)
 		r.named = append(r.named, open)
-		for r.at++; r.next() != ']'; {
-			r.walk(nobody, true)
+		n, first := 0, open
+		for r.at++; r.next() != ']'; n++ {
+			if n > 0 || !inList || r.next() != '"' {
+				r.walk(nobody, true)
+				continue
+			}
+			first = r.secrets.secrecy(plainText(r.token()))
+		}
+		if n == 2 {
+			r.named[at] = first
 		}
 		r.at++
 	case '"':
@@ -119,7 +129,7 @@ func (r *jsonReader) walk(in int, inList bool) {
 }
 
 // redact copies the next value; of a secret one only the form.
-func (r *jsonReader) redact(kind secrecy, inList bool) {
+func (r *jsonReader) redact(kind secrecy) {
 	switch r.next() {
 	case '{':
 		byName := r.enter()
@@ -135,16 +145,18 @@ func (r *jsonReader) redact(kind secrecy, inList bool) {
 			}
 			r.out.Write(token)
 			r.out.WriteByte(':')
-			r.redact(within(kind, own), false)
+			r.redact(within(kind, own))
 		}
 		r.leave()
 	case '[':
-		r.enter()
-		for first := true; r.next() != ']'; first = false {
-			if !first {
+		byName := r.enter()
+		for i := 0; r.next() != ']'; i++ {
+			inner := kind
+			if i > 0 {
 				r.out.WriteByte(',')
+				inner = within(kind, byName)
 			}
-			r.redact(kind, true)
+			r.redact(inner)
 		}
 		r.leave()
 	case '"':

@@ -37,7 +37,9 @@ var (
 		"policy", "consent", "domain", "path",
 	}
 	// lastWords count as the last word of a name: session is one, session_count not.
-	lastWords = []string{"auth", "session", "sid", "otp", "pwd", "csrf", "xsrf", "sig"}
+	lastWords = []string{"auth", "session", "sid", "otp", "pwd", "csrf", "xsrf", "sig", "pass"}
+	// secretEnds count at the end of a name, also where no separator parts it.
+	secretEnds = []string{"authcode", "authorizationcode", "otpcode", "devicecode", "userpass", "dbpass"}
 	// Marks of a place in a list, which replaying needs.
 	notSecret = []string{"pagetoken", "nextpagetoken", "prevpagetoken", "nexttoken", "continuationtoken"}
 )
@@ -72,6 +74,9 @@ func (s redactor) judge(name string) secrecy {
 	case slices.Contains(notSecret, plain):
 		return open
 	case slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(plain, part) }):
+		return secret
+	}
+	if slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(plain, end) }) {
 		return secret
 	}
 	last := words[len(words)-1]

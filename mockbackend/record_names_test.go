@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
 	"strings"
 	"testing"
 
@@ -24,11 +25,13 @@ func TestRecordingJudgesNames(t *testing.T) {
 		"password", "passwords", "user[pwd]", "PWD", "db_password_2", "passPhrase", "client-secret", "client_secret", "api_key", "apikeys", "X-Api-Key",
 		"authKey", "X-Auth-Key", "X-Auth", "auth", "X-Session", "session", "sessionId", "JSESSIONID", "PHPSESSID", "connect.sid", "sid",
 		"cookies", "cookie", "jwt", "otp", "signature", "X-Authorization", "csrf", "credentials", "Ocp-Apim-Subscription-Key",
+		"pass", "DB_PASS", "userPass", "SMTP_PASS", "X-User-Pass", "auth_code", "otpCode", "device_code", "authorization_code",
 	}
 	open := []string{
 		"monkey", "tokenizer", "keyboard", "author", "authors", "authority", "authenticated", "session_count", "sessions", "passenger", "compass",
 		"token_type", "tokenCount", "token_endpoint", "token_endpoint_auth_methods_supported", "authorization_endpoint", "cookie_policy", "signature_algorithm", "nextPageToken",
 		"side", "inside", "signal", "design", "optional", "code", "key", "country_code", "sort_key", "keys", "resident", "laptop",
+		"pass_count", "passed", "bypass", "encode", "author_code", "auth_code_expires",
 	}
 	var answer string
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,6 +64,8 @@ func TestRecordingJudgesNames(t *testing.T) {
 			"JSON":        {"", fmt.Sprintf(`{"a": {%q: %q}}`, member, value), ""},
 			"name beside": {"", fmt.Sprintf(`{"a": {"b": 1}, "env": [{"name": %q, "value": %q}, {"name": "a", "value": "b"}]}`, member, value), ""},
 			"name behind": {"", fmt.Sprintf(`[{"Value": {"text": [%q]}, "Key": %q}]`, value, member), ""},
+			"pair":        {"", fmt.Sprintf(`{"a": [["a", %q], [%q, %q], ["c", "d"]]}`, "b", member, value), ""},
+			"escaped":     {"", "see /a/" + name + "%3D" + value + " or not", ""},
 			"NDJSON":      {"", fmt.Sprintf("{\"a\": 1}\n{%q: [%q]}\n", member, value), ""},
 			"broken JSON": {"", fmt.Sprintf(`{"a": 1, %q: %q`, member, value), ""},
 			"form":        {"", "a=1&" + name + "=" + value, ""},
@@ -105,6 +110,7 @@ func TestRecordingReplacesTheValueAlone(t *testing.T) {
 		{"application/x-www-form-urlencoded", "token=t&jwt=j&scope=x&code=200&key=name", "token=REDACTED&jwt=REDACTED&scope=x&code=200&key=name"},
 		{"application/x-www-form-urlencoded", "grant_type=authorization_code&code=SplxlOBeZQQ&client_id=c", "grant_type=authorization_code&code=REDACTED&client_id=c"},
 		{"text/xml", "<r><client-secret>a</client-secret><secrets><v>b</v></secrets><api_key/><name>n</name><token>c", "<r><client-secret>REDACTED</client-secret><secrets>REDACTED</secrets><api_key/><name>n</name><token>REDACTED"},
+		{"application/json", `{"h":[["Authorization","a"],["A","b"],["token",{"x":"c"}]],"required":["password","email"],"p":["token","d"]}`, `{"h":[["Authorization","REDACTED"],["A","b"],["token",{"x":"REDACTED"}]],"required":["password","email"],"p":["token","d"]}`},
 		{"text/html", `<meta content="c" name="csrf-token"><p>Session</p>`, `<meta content="REDACTED" name="csrf-token"><p>Session</p>`},
 	} {
 		backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -129,7 +135,7 @@ func TestRecordingReplacesTheValueAlone(t *testing.T) {
 // A request that held secrets is matched again, with others in their place.
 func TestRecordingMatchesRequestsWithOtherSecrets(t *testing.T) {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, "answer to ", r.URL.Path)
+		fmt.Fprint(w, "answer to ", path.Base(r.URL.Path))
 	}))
 	defer backend.Close()
 	rec, proxy, recorded := record(t, backend.URL, mockbackend.RecorderOptions{})
@@ -142,6 +148,9 @@ func TestRecordingMatchesRequestsWithOtherSecrets(t *testing.T) {
 		{"/list", "application/json", `{"tokens": ["SECRET1"], "max_tokens": 5}`},
 		{"/grant", "application/json", `{"grant_type": "authorization_code", "code": "SECRET1"}`},
 		{"/lines", "application/x-ndjson", "{\"token\":\"SECRET1\"}\n{}\n"},
+		{"/password%3DSECRET1/a", "", ""},
+		{"/pass%77ord=SECRET1/a", "", ""},
+		{"/pairs", "application/json", `{"a": 1, "headers": [["X-Api-Key", "SECRET1"]]}`},
 		{"/cb?code=SECRET1&state=x", "", ""},
 		{"/map?key=SECRET1SECRET1SECRET1&q=1", "", ""},
 		{"/entry?key=name&code=de", "", ""},
@@ -174,9 +183,9 @@ func TestRecordingMatchesRequestsWithOtherSecrets(t *testing.T) {
 		t.Errorf("replay (-backend +mock):\n%s\nfrom\n%s", diff, data)
 	}
 	// What tells requests apart is a condition still.
-	for _, path := range []string{"/entry?key=other&code=de", "/map?key=x&q=2"} {
-		if got := call(t, client, "GET", srv.URL()+path, ""); got.status != http.StatusNotFound {
-			t.Errorf("%s is answered with %d %s", path, got.status, got.body)
+	for _, other := range []string{"/entry?key=other&code=de", "/map?key=x&q=2"} {
+		if got := call(t, client, "GET", srv.URL()+other, ""); got.status != http.StatusNotFound {
+			t.Errorf("%s is answered with %d %s", other, got.status, got.body)
 		}
 	}
 }
@@ -216,5 +225,34 @@ func TestRecordingOfBytes(t *testing.T) {
 		proxy.Close()
 		backend.Close()
 		transport.CloseIdleConnections()
+	}
+}
+
+// Of a cookie all but the value stays, whether it has a name or not.
+func TestRecordingOfCookies(t *testing.T) {
+	s := map[string]string{
+		"sid=LEAK; Path=/": "sid=REDACTED; Path=/",
+		"LEAK; Path=/":     "REDACTED; Path=/",
+		"LEAK":             "REDACTED",
+		"=LEAK; Secure":    "=REDACTED; Secure",
+		"a=LEAK=LEAK;":     "a=REDACTED;",
+	}
+	for cookie, want := range s {
+		backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Set-Cookie"] = []string{cookie}
+		}))
+		rec, proxy, recorded := record(t, backend.URL, mockbackend.RecorderOptions{})
+		call(t, newClient(t), "GET", proxy.URL+"/", "")
+		recorded(1)
+		got := ""
+		for _, h := range rec.Stubs()[0].Respond.Headers {
+			if h.Name == "Set-Cookie" {
+				got = h.Value
+			}
+		}
+		if got != want {
+			t.Errorf("%s is recorded as %s, want %s", cookie, got, want)
+		}
+		backend.Close()
 	}
 }

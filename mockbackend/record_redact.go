@@ -36,10 +36,13 @@ func newRedactor(names []string) redactor {
 func (s redactor) header(h schemas.StubHeader) schemas.StubHeader {
 	switch {
 	case http.CanonicalHeaderKey(h.Name) == "Set-Cookie":
-		name, rest, _ := strings.Cut(h.Value, "=")
-		_, attributes, _ := strings.Cut(rest, ";")
-		h.Value = name + "=" + Redacted
-		if attributes != "" {
+		pair, attributes, more := strings.Cut(h.Value, ";")
+		name, _, named := strings.Cut(pair, "=")
+		h.Value = Redacted
+		if named {
+			h.Value = name + "=" + Redacted
+		}
+		if more {
 			h.Value += ";" + attributes
 		}
 	case s.isName(h.Name):
@@ -94,6 +97,11 @@ func (s redactor) drop(v any) (any, bool) {
 		return v, s.text(v) == v
 	case []any:
 		for i := range v {
+			if pair, ok := v[i].([]any); ok && len(pair) == 2 {
+				if name, ok := pair[0].(string); ok && s.isName(name) {
+					return nil, false
+				}
+			}
 			item, ok := s.drop(v[i])
 			if !ok {
 				return nil, false

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -105,7 +106,8 @@ func (r *Recorder) path(escaped string) string {
 	}
 	segments := strings.Split(escaped, "/")
 	for i, segment := range segments {
-		if r.secrets.text(segment) != segment {
+		plain, err := url.PathUnescape(segment)
+		if r.secrets.text(segment) != segment || err == nil && r.secrets.text(plain) != plain {
 			segments[i] = fmt.Sprintf("{redacted%d}", i)
 		}
 	}

@@ -61,12 +61,18 @@ func (s redactor) assignments(text string) string {
 	var out strings.Builder
 	done, lost := 0, 0
 	for i := 0; i < len(text); {
-		at := strings.IndexAny(text[i:], ":=")
+		at := strings.IndexAny(text[i:], ":=%")
 		if at < 0 {
 			break
 		}
 		at += i
 		i = at + 1
+		if text[at] == '%' { // the same, escaped for a URL
+			if code := text[i:min(i+2, len(text))]; !strings.EqualFold(code, "3d") && !strings.EqualFold(code, "3a") {
+				continue
+			}
+			i += 2
+		}
 		name, quoted := s.nameAtEnd(text[done:at])
 		kind := s.secrecy(name)
 		if kind == open {
