@@ -185,12 +185,22 @@ func (s redactor) pairs(query string) string {
 		name, _, _ := strings.Cut(pair, "=")
 		return slices.Contains(oauthNames, name)
 	})
+	byName := open // name=password&value=hunter2
+	for _, pair := range list {
+		if name, value, _ := strings.Cut(pair, "="); isMember(name, nameMembers) {
+			byName = max(byName, s.secrecy(value))
+		}
+	}
 	for i, pair := range list {
 		name, value, _ := strings.Cut(pair, "=")
 		if plain, err := url.QueryUnescape(name); err == nil {
 			name = plain
 		}
-		if s.pairSecrecy(name, value, oauth).hides(value) {
+		kind := s.pairSecrecy(name, value, oauth)
+		if isMember(name, valueMembers) {
+			kind = max(kind, byName)
+		}
+		if kind.hides(value) {
 			list[i] = pair[:len(pair)-len(value)] + Redacted
 		}
 	}

@@ -40,13 +40,21 @@ func (r *Recorder) match(q *http.Request, body []byte) (schemas.StubMatch, error
 	// As the mock itself reads a query, or the stub would not match.
 	query := (&request{Request: q}).queryValues()
 	oauth := slices.ContainsFunc(oauthNames, query.Has)
+	byName := open
+	for name, values := range query {
+		for _, value := range values {
+			if isMember(name, nameMembers) {
+				byName = max(byName, r.secrets.secrecy(value))
+			}
+		}
+	}
 	for name, values := range query {
 		if m.Query == nil {
 			m.Query = map[string]schemas.StubText{}
 		}
 		m.Query[name] = schemas.StubText{Equals: values}
 		if !r.opts.KeepSecrets && slices.ContainsFunc(values, func(v string) bool {
-			return r.secrets.pairSecrecy(name, v, oauth).hides(v) || r.secrets.text(v) != v
+			return r.secrets.pairSecrecy(name, v, oauth).hides(v) || isMember(name, valueMembers) && byName.hides(v) || r.secrets.text(v) != v
 		}) {
 			absent := false
 			m.Query[name] = schemas.StubText{Absent: &absent}

@@ -12,7 +12,7 @@ import (
 var (
 	// Attributes of a tag that name what another one has: <input name= value=>,
 	// <meta name= content=>, <add key= value=>.
-	nameAttribute  = regexp.MustCompile(`(?i)\s(?:name|key|property|id)\s*=\s*["']?([^"'\s>]+)`)
+	nameAttribute  = regexp.MustCompile(`(?i)\s(name|key|property|id)\s*=\s*["']?([^"'\s>]+)`)
 	valueAttribute = regexp.MustCompile(`(?i)(\s(?:value|content)\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)`)
 )
 
@@ -60,6 +60,7 @@ func (s redactor) queries(text string) string {
 func (s redactor) assignments(text string) string {
 	var out strings.Builder
 	done, lost := 0, 0
+	var near beside
 	for i := 0; i < len(text); {
 		at := strings.IndexAny(text[i:], ":=%")
 		if at < 0 {
@@ -75,13 +76,27 @@ func (s redactor) assignments(text string) string {
 		}
 		name, quoted := s.nameAtEnd(text[done:at])
 		kind := s.secrecy(name)
-		if kind == open {
+		named, valued := isMember(name, nameMembers), isMember(name, valueMembers)
+		if kind == open && !named && !valued {
 			continue
 		}
 		for i < len(text) && strings.IndexByte(":=>", text[i]) >= 0 { // ==, :=, =>
 			i++
 		}
 		start, end := assigned(text, i, text[at] == ':' && !quoted && takesLine(text[done:at], name), &lost)
+		if last := flowEnd(text, at, start, end); last > end {
+			end = last // {name: DB_PASSWORD, value: two words}
+		}
+		switch value := text[start:end]; {
+		case named && start < end:
+			if from, to := near.name(s.secrecy(value), text, at); from >= done && to > from {
+				out.WriteString(text[done:from])
+				out.WriteString(Redacted)
+				done = to
+			}
+		case valued && start < end:
+			kind = max(kind, near.value(start, end))
+		}
 		if value := text[start:end]; !kind.hides(value) {
 			continue
 		}
@@ -93,6 +108,25 @@ func (s redactor) assignments(text string) string {
 		return text
 	}
 	return out.String() + text[done:]
+}
+
+// flowEnd gives the end of a value without quotes on a line of YAML in braces,
+// which can have several words.
+func flowEnd(text string, at, start, end int) int {
+	if text[at] != ':' || start == end || start > 0 && strings.IndexByte("\"'", text[start-1]) >= 0 || strings.IndexByte("[{", text[start]) >= 0 {
+		return end
+	}
+	line := text[max(0, at-maxApart):at]
+	line = line[strings.LastIndexByte(line, '\n')+1:]
+	if strings.LastIndexByte(line, '{') <= strings.LastIndexByte(line, '}') {
+		return end
+	}
+	rest := text[end:min(len(text), end+maxApart)]
+	n := upTo(rest, ",}\r\n\"'")
+	if n == len(rest) || rest[n] != ',' && rest[n] != '}' {
+		return end
+	}
+	return end + len(strings.TrimRight(rest[:n], " \t"))
 }
 
 // maxName is how many bytes of a name are looked at.
