@@ -227,8 +227,14 @@ func (r *Recorder) finish(f *inFlight) {
 	}
 }
 
-// record puts an exchange into the recording.
-func (r *Recorder) record(f *inFlight) error {
+// record puts an exchange into the recording. No handler is there any more in which
+// net/http would end a panic.
+func (r *Recorder) record(f *inFlight) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("recording it failed: %v", p)
+		}
+	}()
 	if f.reply == nil {
 		return errors.New("there was no answer")
 	}

@@ -115,3 +115,24 @@ func TestRecordingOfHostileTexts(t *testing.T) {
 		}
 	}
 }
+
+// What goes wrong when an exchange is recorded ends neither the process nor the
+// recording.
+func TestRecordingSurvivesPanics(t *testing.T) {
+	var all []Recorded
+	rec, err := NewRecorder("http://shop.test", RecorderOptions{Transport: bigAnswers{1}, Done: func(r Recorded) { all = append(all, r) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byKey := rec.byKey
+	for _, broken := range []bool{true, false} {
+		if rec.byKey = byKey; broken {
+			rec.byKey = nil
+		}
+		rec.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/a", nil))
+		rec.queue.wait()
+	}
+	if len(all) != 2 || all[0].Skipped == nil || all[1].Skipped != nil || len(rec.Stubs()) != 1 {
+		t.Errorf("exchanges %+v, stubs %+v", all, rec.Stubs())
+	}
+}
