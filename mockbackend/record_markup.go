@@ -146,7 +146,7 @@ const maxApart = 500
 func (b *beside) name(kind secrecy, text string, start int) (from, to int) {
 	from, to = b.from, b.to
 	*b = beside{kind: kind, named: true, end: start}
-	if to == 0 || start-to > maxApart {
+	if to == 0 || to > start || start-to > maxApart {
 		return 0, 0
 	}
 	*b = beside{}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"example.com/touchstone/schemas"
 )
 
@@ -65,7 +67,21 @@ func (s redactor) body(contentType string, body []byte) ([]byte, error) {
 	if bytes.IndexByte(body, 0) >= 0 && !bytes.Equal(redacted, body) {
 		return nil, errors.New("the body is binary and seems to hold a secret, which cannot be replaced; record it with its secrets")
 	}
+	if mediaType, _, _ := strings.Cut(contentType, ";"); strings.Contains(mediaType, "yaml") && breaksYAML(body, redacted) {
+		return nil, errors.New("the body is YAML, and would be none with its secrets replaced; record it with them")
+	}
 	return redacted, nil
+}
+
+// maxChecked is how much YAML is read again: it takes a while.
+const maxChecked = 1 << 20
+
+func breaksYAML(body, redacted []byte) bool {
+	if len(body) > maxChecked || bytes.Equal(body, redacted) {
+		return false
+	}
+	var before, after yaml.Node
+	return yaml.Unmarshal(body, &before) == nil && yaml.Unmarshal(redacted, &after) != nil
 }
 
 // isWide tells a text in UTF-16 or UTF-32, by its charset or its byte order mark.

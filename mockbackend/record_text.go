@@ -18,7 +18,7 @@ var (
 
 // text replaces what looks like a secret in a text, by its name or by its form.
 func (s redactor) text(text string) string {
-	return replaceForms(s.assignments(s.queries(s.elements(text))))
+	return replaceForms(s.assignments(s.queries(s.elements(s.parts(text)))))
 }
 
 // What ends a name and a value in the query or the fragment of a URL.
@@ -83,7 +83,16 @@ func (s redactor) assignments(text string) string {
 		for i < len(text) && strings.IndexByte(":=>", text[i]) >= 0 { // ==, :=, =>
 			i++
 		}
-		start, end := assigned(text, i, text[at] == ':' && !quoted && takesLine(text[done:at], name), &lost)
+		if b, ok := kind.valueBlock(text, name, at); ok {
+			if kind = max(kind, valueOf(&near, valued, b)); kind != open {
+				out.WriteString(text[done:b.start])
+				out.WriteString(b.by)
+				done = b.end
+			}
+			i = max(i, done)
+			continue
+		}
+		start, end := assigned(text, i, text[at] == ':' && takesLine(text[done:at], name, quoted), &lost)
 		if last := flowEnd(text, at, start, end); last > end {
 			end = last // {name: DB_PASSWORD, value: two words}
 		}
@@ -108,6 +117,14 @@ func (s redactor) assignments(text string) string {
 		return text
 	}
 	return out.String() + text[done:]
+}
+
+// valueOf is the secrecy of a block by a name beside it.
+func valueOf(near *beside, valued bool, b block) secrecy {
+	if !valued {
+		return open
+	}
+	return near.value(b.start, b.end)
 }
 
 // flowEnd gives the end of a value without quotes on a line of YAML in braces,
@@ -170,12 +187,12 @@ func (s redactor) nameAtEnd(text string) (name string, quoted bool) {
 
 // takesLine tells whether what follows name and a colon is a value up to the end
 // of the line: a header of several words, or a line of its own.
-func takesLine(before, name string) bool {
-	if words := nameWords(name); slices.Contains(words, "authorization") || slices.Contains(words, "cookie") {
+func takesLine(before, name string, quoted bool) bool {
+	if words := nameWords(name); !quoted && (slices.Contains(words, "authorization") || slices.Contains(words, "cookie")) {
 		return true
 	}
-	before = strings.TrimRight(before, " \t")
-	before = strings.TrimRight(before[:len(before)-len(name)], " \t-*#>")
+	before = strings.TrimRight(before, " \t\"'\\")
+	before = strings.TrimRight(before[:len(before)-len(name)], " \t-*#>\"'")
 	return before == "" || strings.HasSuffix(before, "\n")
 }
 
@@ -193,13 +210,19 @@ func assigned(text string, i int, line bool, lost *int) (start, end int) {
 	switch {
 	case opening == "":
 		return start, start
+	case strings.HasPrefix(rest, `"""`) || strings.HasPrefix(rest, "'''"): // of TOML
+		start += 3
+		if n := strings.Index(rest[3:], rest[:3]); n >= 0 {
+			return start, start + n
+		}
+		return start, len(text)
 	case opening[0] == '"' || opening[0] == '\'':
 		start += len(escapes) + 1
 		return start, start + quotedEnd(text[start:], escapes+opening[:1])
 	case opening[0] == '[' || opening[0] == '{':
 		return start, start + bracketEnd(rest, lost)
 	case line || below:
-		return start, start + len(strings.TrimRight(rest[:upTo(rest, "\r\n\"'<")], " \t"))
+		return start, start + len(strings.TrimRight(rest[:upTo(rest, "\r\n\"'<")], " \t,"))
 	}
 	n := strings.IndexFunc(rest, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`"'&;<>`, r) })
 	if n < 0 {
@@ -280,6 +303,7 @@ func (s redactor) document(text string) string {
 		out.WriteString(prefix + string(redacted) + line[len(strings.TrimRight(line, "\r\n")):])
 		return true
 	}
+	text = s.parts(text)
 	lines := slices.Collect(strings.Lines(text))
 	for len(lines) > 0 {
 		// An event's data is what its lines say together, or one alone.
@@ -307,6 +331,9 @@ func (s redactor) document(text string) string {
 }
 
 func isJSONLine(line string) bool {
+	if strings.HasPrefix(line, "  ") { // a part of a block, whose name tells more
+		return false
+	}
 	line = strings.TrimSpace(line)
 	return line != "" && (line[0] == '{' || line[0] == '[') && json.Valid([]byte(line))
 }
