@@ -29,7 +29,7 @@ func TestRecordingOfBlocks(t *testing.T) {
 		{"- value: >\n    LEAK\n    LEAK\n  name: DB_PASSWORD\n", "- value: REDACTED\n  name: DB_PASSWORD\n"},
 		{"\"password\": LEAK LEAK\n'token': !!str LEAK\n\"pwd\": null\n", "\"password\": REDACTED\n'token': REDACTED\n\"pwd\": null\n"},
 		{"{\n  \"password\": 12,\n  \"token\": null,\n  \"b\": ", "{\n  \"password\": REDACTED,\n  \"token\": null,\n  \"b\": "},
-		{"value: [name: pwd, a: b ]\n", "value: [name: pwd, a: b ]\n"},
+		{"value: {[ name=\"pwd\">:a&a: b ", "value: {[ name=\"pwd\">:a&a: b "},
 		{"items:\n- a\nauth:\n  kind: x\nsessions:\n  - b\n", "items:\n- a\nauth:\n  kind: x\nsessions:\n  - b\n"},
 		{"a = 1\npassword = \"\"\"\nLEAK \"LEAK\"\n\nLEAK = LEAK\"\"\"\nb = 2\n", "a = 1\npassword = \"\"\"REDACTED\"\"\"\nb = 2\n"},
 		{"password = '''LEAK\nLEAK'''\nb = 2\n", "password = '''REDACTED'''\nb = 2\n"},
