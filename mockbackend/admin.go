@@ -9,6 +9,7 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 
@@ -53,10 +54,10 @@ var withParameters = []string{"GET journal", "GET wait", "POST model/release"}
 
 func (s *Server) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	for path, methods := range adminRoutes {
+	for route, methods := range adminRoutes {
 		for method, serve := range methods {
-			takes := slices.Contains(withParameters, method+" "+path)
-			mux.HandleFunc(method+" "+adminPrefix+path, func(w http.ResponseWriter, r *http.Request) {
+			takes := slices.Contains(withParameters, method+" "+route)
+			mux.HandleFunc(method+" "+adminPrefix+route, func(w http.ResponseWriter, r *http.Request) {
 				p := parametersOf(r)
 				if !takes {
 					p.only()
@@ -67,13 +68,13 @@ func (s *Server) adminHandler() http.Handler {
 			})
 		}
 		allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
-		mux.HandleFunc(adminPrefix+path, func(w http.ResponseWriter, r *http.Request) {
+		mux.HandleFunc(adminPrefix+route, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", allowed)
 			writeReply(w, refusal(problemMethod, fmt.Sprintf("%s is not possible here; possible are %s.", r.Method, allowed), nil))
 		})
 	}
-	for path, location := range map[string]string{adminPrefix + "{$}": "openapi.json", strings.TrimSuffix(adminPrefix, "/"): "__mock/openapi.json"} {
-		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+	for from, location := range map[string]string{adminPrefix + "{$}": "openapi.json", strings.TrimSuffix(adminPrefix, "/"): "__mock/openapi.json"} {
+		mux.HandleFunc("GET "+from, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", location) // relative: the path may begin with that of a scope
 			w.WriteHeader(http.StatusFound)
 		})
@@ -81,7 +82,23 @@ func (s *Server) adminHandler() http.Handler {
 	mux.HandleFunc(adminPrefix, func(w http.ResponseWriter, r *http.Request) {
 		writeReply(w, refusal(problemRoute, fmt.Sprintf("The admin API has no %s. It is described at %sopenapi.json.", r.URL.Path, adminPrefix), nil))
 	})
-	return s.guard(mux)
+	return s.guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if sent := r.URL.EscapedPath(); sent != cleanPath(sent) {
+			// The multiplexer would redirect to the clean path, without the scope.
+			writeReply(w, refusal(problemRoute, fmt.Sprintf("The admin API has no %s; did you mean %s?", sent, cleanPath(sent)), nil))
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
+}
+
+// cleanPath is a path as [http.ServeMux] wants it.
+func cleanPath(p string) string {
+	clean := path.Clean(p)
+	if strings.HasSuffix(p, "/") && clean != "/" {
+		clean += "/"
+	}
+	return clean
 }
 
 // writeReply ignores a failed write: it means that the client has left.

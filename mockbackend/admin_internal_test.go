@@ -70,7 +70,7 @@ func TestAdminRoutesAreDescribed(t *testing.T) {
 	var types []string
 	for _, p := range []problemType{
 		problemMalformed, problemInvalid, problemTaken, problemTooLarge, problemParameter, problemTimeout, problemNoStub,
-		problemNoEntry, problemNoScope, problemRoute, problemMethod, problemToken, problemForeign, problemModel,
+		problemNoEntry, problemScope, problemNoScope, problemRoute, problemMethod, problemToken, problemForeign, problemModel,
 	} {
 		types = append(types, problemBase+p.name)
 	}

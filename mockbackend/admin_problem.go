@@ -26,6 +26,7 @@ var (
 	problemTimeout   = problemType{"wait-timeout", http.StatusRequestTimeout, "The requests waited for did not come"}
 	problemNoStub    = problemType{"no-such-stub", http.StatusNotFound, "There is no such stub"}
 	problemNoEntry   = problemType{"no-such-entry", http.StatusNotFound, "There is no such journal entry"}
+	problemScope     = problemType{"no-scope", http.StatusBadRequest, "The request belongs to no scope"}
 	problemNoScope   = problemType{"no-such-scope", http.StatusNotFound, "There is no such scope"}
 	problemRoute     = problemType{"no-such-route", http.StatusNotFound, "There is no such route"}
 	problemMethod    = problemType{"method-not-allowed", http.StatusMethodNotAllowed, "The method is not possible here"}

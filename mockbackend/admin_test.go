@@ -225,6 +225,14 @@ func TestAdminScopes(t *testing.T) {
 	expect("GET", "/__scope/one/__mock/journal", "", 200, `"scope":"one"`)
 	expect("GET", "/__scope/one/__mock/wait?n=2&timeoutMs=1", "", 408, "have 1")
 	expect("GET", "/__mock/scopes", "", 200, `{"scopes":[{"key":"one","stubs":1,"requests":1},{"key":"two/2","stubs":1,"requests":1}]}`)
+	for _, unclean := range []string{"/__scope/one/__mock//stubs", "/__scope/one/__mock/./stubs", "/__scope/one//__mock/stubs", "/__scope/one/__mock/../__mock/stubs"} {
+		got := call(t, client, "DELETE", srv.URL()+unclean, "")
+		if got.status != 404 {
+			t.Errorf("DELETE %s: %d %s", unclean, got.status, got.body)
+		}
+	}
+	expect("GET", "/a", "", 200, "default")
+	expect("GET", "/__mock/stubs", "", 400, "no-scope", mockbackend.ScopeHeader, strings.Repeat("k", 201))
 	expect("DELETE", "/__scope/one/__mock/stubs", "", 204, "")
 	expect("GET", "/__scope/one/a", "", 404, "No stub")
 	expect("POST", "/__mock/reset", "", 204, "", mockbackend.ScopeHeader, "two/2")

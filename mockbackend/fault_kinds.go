@@ -292,6 +292,9 @@ func redirectToSelf(r *reply, q *request, _ schemas.StubFault) *reply {
 	hop, _ := strconv.Atoi(query.Get("hop"))
 	query.Set("hop", strconv.Itoa(hop+1))
 	location := q.URL.EscapedPath() + "?" + query.Encode()
+	if strings.HasPrefix(location, "//") {
+		location = "/." + location // else what follows would be a host (RFC 3986, section 4.2)
+	}
 	return newReply(status, "", nil, schemas.StubHeader{Name: "Location", Value: location})
 }
 

@@ -80,6 +80,26 @@ func TestRedirectLoopStatus(t *testing.T) {
 	}
 }
 
+// TestRedirectLoopStays: a path that begins with two slashes names no host.
+func TestRedirectLoopStays(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	add(t, srv, `{"match":{"path":"/{x...}"},"respond":{"fault":{"kind":"redirect-loop"}}}`)
+	client := newClient(t)
+	hops := 0
+	client.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
+		if hops++; "http://"+r.URL.Host != srv.URL() || r.URL.Path != "//evil.example/x" {
+			t.Errorf("it leads to %s", r.URL)
+		}
+		if hops == 3 {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}
+	if got := call(t, client, "GET", srv.URL()+"//evil.example/x", ""); got.status != http.StatusFound {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
 // TestFaultOfTemplate: what a template makes may be too short for the fault; the
 // journal then says so, and names no fault.
 func TestFaultOfTemplate(t *testing.T) {

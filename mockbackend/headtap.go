@@ -23,6 +23,7 @@ type tapConn struct {
 	// written of them.
 	order headOrder
 	held  []byte
+	asked bool // see [connSet.asked]
 }
 
 func (c *tapConn) Read(p []byte) (int, error) {

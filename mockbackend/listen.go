@@ -27,7 +27,7 @@ type door struct {
 	mute bool
 
 	log   *log.Logger
-	ctx   context.Context // ends when the server closes
+	ctx   context.Context // ends when the server drains: here nothing is answered yet
 	ready chan net.Conn   // connections whose handshake is done
 	done  chan struct{}   // closed when no more are accepted
 	work  sync.WaitGroup
@@ -122,6 +122,7 @@ func (d *door) Accept() (net.Conn, error) {
 type connSet struct {
 	mu       sync.Mutex
 	open     map[net.Conn]struct{}
+	fresh    map[net.Conn]struct{} // on which nothing has come yet
 	handlers int
 	idle     chan struct{} // closed when there is nothing left, for who waits
 }
@@ -133,6 +134,39 @@ func (s *connSet) add(conn net.Conn) {
 		s.open = map[net.Conn]struct{}{}
 	}
 	s.open[conn] = struct{}{}
+}
+
+// came tells of a connection on which nothing has been asked, and asked that
+// something now is.
+func (s *connSet) came(conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fresh == nil {
+		s.fresh = map[net.Conn]struct{}{}
+	}
+	s.fresh[conn] = struct{}{}
+}
+
+func (s *connSet) asked(conn net.Conn) {
+	if tapped, ok := conn.(*tapConn); ok {
+		if tapped.asked { // of its own goroutine, which tells of each request
+			return
+		}
+		tapped.asked = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.fresh, conn)
+}
+
+// cutFresh closes the connections on which nothing has come, for which net/http
+// would wait a while.
+func (s *connSet) cutFresh() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for conn := range s.fresh {
+		_ = conn.Close()
+	}
 }
 
 // replace puts a connection in the place of the one that it wraps.
@@ -148,6 +182,7 @@ func (s *connSet) release(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, conn)
+	delete(s.fresh, conn)
 	s.tell()
 }
 
@@ -217,7 +252,7 @@ func bare(conn net.Conn) net.Conn {
 
 // serve answers on a door until the server closes.
 func (s *Server) serve(d *door) {
-	d.log, d.conns, d.ctx = s.opts.ErrorLog, &s.conns, s.ctx
+	d.log, d.conns, d.ctx = s.opts.ErrorLog, &s.conns, s.draining
 	d.open()
 	s.serving.Go(func() {
 		err := s.http.Serve(d)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -220,6 +221,9 @@ func decodeScript(data []byte) (schemas.ModelScript, error) {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&script); err != nil {
 		return script, fmt.Errorf("the body is no script: %w", err)
+	}
+	if script.Turns == nil {
+		return script, errors.New("the body is no script: it has no turns; a list without any is [], and DELETE takes the script away")
 	}
 	return script, nil
 }

@@ -37,6 +37,7 @@ type request struct {
 
 	query     url.Values
 	json      any
+	integers  any // json for templates
 	jsonErr   error
 	jsonKnown bool
 	steps     int // of a template's ranges
@@ -117,6 +118,13 @@ func (q *request) readBody(limit int64) {
 		rest, q.bodyErr = io.Copy(io.Discard, q.Body)
 		q.bodyBytes += rest
 	}
+}
+
+// clientLeft tells whether the body broke off with the client, and not by what is
+// wrong in it.
+func (q *request) clientLeft() bool {
+	_, network := errors.AsType[net.Error](q.bodyErr)
+	return q.bodyErr != nil && (network || errors.Is(q.bodyErr, io.ErrUnexpectedEOF) || q.Context().Err() != nil)
 }
 
 // canonicalPath gives the path with every segment percent-decoded, apart from

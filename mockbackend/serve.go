@@ -107,7 +107,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		q.head = tapped.tap.next(q.head)
 	}
 	if err := s.place(q); err != nil {
-		writeReply(w, problem(http.StatusBadRequest, err.Error(), nil))
+		writeReply(w, refusal(problemScope, err.Error(), nil))
 		q.release()
 		return
 	}
@@ -123,8 +123,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(q.head) == 0 {
 		q.rebuildHead()
 	}
+	var stop func() bool
+	if q.hasBody() {
+		// Of a scope that is dropped, no body is waited for.
+		stop = context.AfterFunc(q.scope.ctx, func() { _ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) })
+	}
 	d := s.receive(q)
 	defer s.done(q) // deferred, as an aborted answer leaves by panic
+	if stop != nil && !stop() {
+		q.sent.Error = errScopeDropped.Error()
+		panic(http.ErrAbortHandler)
+	}
 	if d.reply.play != nil {
 		ctx, cancel := context.WithCancel(q.Context())
 		defer cancel()
@@ -162,7 +171,7 @@ func (s *Server) receive(q *request) decision {
 	q.seq = q.scope.journal.begin(q, nil)
 	q.readBody(s.opts.BodyBytes)
 	d := s.decide(q)
-	q.sent = Sent{Phase: PhaseBeforeStatus, Fault: d.fault, Error: d.err, ClientEnded: q.bodyErr != nil && !q.scope.ended()}
+	q.sent = Sent{Phase: PhaseBeforeStatus, Fault: d.fault, Error: d.err, ClientEnded: q.clientLeft() && !q.scope.ended()}
 	q.scope.journal.decided(q.seq, q, &d)
 	return d
 }

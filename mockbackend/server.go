@@ -39,8 +39,8 @@ type Options struct {
 	// to its end ([Entry.Done]). It is called from the goroutine that answers,
 	// which waits for it.
 	Observe func(Entry)
-	// ErrorLog, when not nil, is told of what did not become a request, such as a
-	// TLS handshake that the client broke off.
+	// ErrorLog, when not nil, is told of TLS handshakes that come to nothing. Of
+	// requests that net/http answers itself, as they cannot be read, nobody is.
 	ErrorLog *log.Logger
 	// AdminToken is what a request to the admin API at /__mock/ has to show;
 	// empty asks for nothing.
@@ -124,12 +124,18 @@ func Start(opts Options) (*Server, error) {
 			return context.WithValue(ctx, connKey{}, conn)
 		},
 		ConnState: func(conn net.Conn, state http.ConnState) {
-			if state == http.StateClosed {
+			switch state {
+			case http.StateNew:
+				s.conns.came(conn)
+			case http.StateActive:
+				s.conns.asked(conn)
+			case http.StateClosed:
 				s.conns.release(conn)
 			}
 		},
 		ErrorLog: s.opts.ErrorLog,
 	}
+	s.http.RegisterOnShutdown(s.conns.cutFresh)
 	d := &door{Listener: listener}
 	s.addr, s.url = listener.Addr(), "http://"+listener.Addr().String()
 	if s.opts.TLS {

@@ -53,7 +53,10 @@ func (d templateData) Cookie(name string) string {
 // it came, such as 1.50, for which the function number is there.
 func (d templateData) JSON() (any, error) {
 	v, err := d.q.bodyJSON()
-	return withIntegers(v), err
+	if err == nil && d.q.integers == nil {
+		d.q.integers = withIntegers(v) // once: a range may ask for it each time
+	}
+	return d.q.integers, err
 }
 
 // withIntegers gives a decoded JSON value with whole numbers that a template can
@@ -84,7 +87,7 @@ func withIntegers(v any) any {
 var requestFields = []string{"Method", "Target", "Path", "Query", "Header", "Cookie", "JSON", "Body", "Count"}
 
 // maxSteps bounds how often the ranges of one answer go round.
-const maxSteps = 1_000_000
+const maxSteps = 100_000
 
 var templateFuncs = template.FuncMap{
 	// number gives a number, or a text that is one, for comparisons with others
@@ -96,7 +99,7 @@ var templateFuncs = template.FuncMap{
 		if d.q.steps++; d.q.steps > maxSteps {
 			return "", fmt.Errorf("its ranges go round more than %d times", maxSteps)
 		}
-		return "", nil
+		return "", d.q.Context().Err()
 	},
 	// json writes a value as JSON, for bodies that are text.
 	"json": func(v any) (string, error) {
@@ -201,7 +204,7 @@ func checkNode(node parse.Node, names []string, outside bool) error {
 		return branch(&n.BranchNode, false)
 	case *parse.RangeNode:
 		err := branch(&n.BranchNode, false)
-		n.List.Nodes = append(n.List.Nodes, stepNode)
+		n.List.Nodes = slices.Insert(n.List.Nodes, 0, stepNode) // before any {{continue}}
 		return err
 	case *parse.TemplateNode:
 		return errors.New("is a template that calls others, which is not possible here")

@@ -51,6 +51,17 @@ func TestTemplateCount(t *testing.T) {
 	}
 }
 
+// TestTemplateRange: what a range asks of the request costs no more than once.
+func TestTemplateRange(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	add(t, srv, `{"match":{},"respond":{"template":true,"text":"{{range .JSON.items}}{{$.JSON.cur}}{{end}}"}}`)
+	const n = 20000
+	body := `{"cur":"E","items":[` + strings.Repeat(`{"id":0},`, n-1) + `{"id":0}]}`
+	if got := call(t, newClient(t), "POST", srv.URL()+"/", body); got.body != strings.Repeat("E", n) {
+		t.Errorf("%d: %.200s", got.status, got.body)
+	}
+}
+
 // A template that the request does not fit is a 500 that says so, here and in
 // the journal.
 func TestTemplateFails(t *testing.T) {
@@ -60,9 +71,10 @@ func TestTemplateFails(t *testing.T) {
 		{`{"template":true,"text":"{{.JSON.a}}"}`, "/x", `{`, "JSON"},
 		{`{"template":true,"headers":[["X-T","{{.Path.id}}"]]}`, "/a%0d%0aSet-Cookie:x", "", "more than one line"},
 		{`{"template":true,"text":"{{range $i, $x := .JSON}}{{printf \"%1000000d\" $i}}{{end}}"}`, "/x", "[" + strings.Repeat("1,", 20) + "1]", "more than 16777216 bytes"},
-		{`{"template":true,"text":"{{range .JSON.n}}{{end}}"}`, "/x", `{"n":1000000000000}`, "go round more than 1000000 times"},
-		{`{"template":true,"text":"{{range 1000000000000}}{{end}}"}`, "/x", "", "go round more than 1000000 times"},
-		{`{"template":true,"text":"{{with .JSON}}{{range $i, $a := .}}{{range $.JSON}}{{range $.JSON}}{{else}}{{end}}{{end}}{{end}}{{end}}"}`, "/x", "[" + strings.Repeat("1,", 200) + "1]", "go round more than 1000000 times"},
+		{`{"template":true,"text":"{{range .JSON.n}}{{end}}"}`, "/x", `{"n":1000000000000}`, "go round more than 100000 times"},
+		{`{"template":true,"text":"{{range .JSON.n}}{{continue}}{{end}}"}`, "/x", `{"n":1000000000000}`, "go round more than 100000 times"},
+		{`{"template":true,"text":"{{range 1000000000000}}{{end}}"}`, "/x", "", "go round more than 100000 times"},
+		{`{"template":true,"text":"{{with .JSON}}{{range $i, $a := .}}{{range $.JSON}}{{range $.JSON}}{{else}}{{end}}{{end}}{{end}}{{end}}"}`, "/x", "[" + strings.Repeat("1,", 200) + "1]", "go round more than 100000 times"},
 	} {
 		id := add(t, srv, `{"match":{"path":"/{id}"},"respond":`+tt.respond+`}`)
 		got := call(t, newClient(t), "POST", srv.URL()+tt.path, tt.body)

@@ -2,6 +2,7 @@ package mockbackend
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -72,7 +73,8 @@ func (s *Server) respond(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		defer r.Body.Close() // as http.RoundTripper has to
 	}
-	q := newRequest(r)
+	sent := withLength(r)
+	q := newRequest(sent)
 	defer q.release()
 	if err := s.place(q); err != nil {
 		return nil, err
@@ -86,7 +88,8 @@ func (s *Server) respond(r *http.Request) (*http.Response, error) {
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(q.scope.ctx, func() { cancel(context.Cause(q.scope.ctx)) })()
+	scope := q.scope.ctx // the function may still run when the request is another's
+	defer context.AfterFunc(scope, func() { cancel(context.Cause(scope)) })()
 	if err := sleep(ctx, a.delay.next()); err != nil {
 		q.sent.ClientEnded, q.sent.Error = !q.scope.ended(), err.Error()
 		return nil, err
@@ -120,7 +123,7 @@ func (r *reply) response(q *http.Request, body []byte) *http.Response {
 	default:
 		header.Set("Content-Length", fmt.Sprint(length))
 	}
-	return &http.Response{
+	response := &http.Response{
 		Status:     fmt.Sprintf("%d %s", r.status, http.StatusText(r.status)),
 		StatusCode: r.status,
 		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -129,4 +132,41 @@ func (r *reply) response(q *http.Request, body []byte) *http.Response {
 		ContentLength: length,
 		Request:       q,
 	}
+	if header.Get("Content-Encoding") == "gzip" && q.Header.Get("Accept-Encoding") == "" && q.Header.Get("Range") == "" && len(body) > 0 {
+		// As http.Transport has it, which asks for gzip by itself.
+		header.Del("Content-Encoding")
+		header.Del("Content-Length")
+		response.Body, response.ContentLength, response.Uncompressed = &gunzip{from: response.Body}, -1, true
+	}
+	return response
+}
+
+// gunzip unpacks a body when it is read.
+type gunzip struct {
+	from io.ReadCloser
+	z    *gzip.Reader
+	err  error
+}
+
+func (g *gunzip) Read(p []byte) (int, error) {
+	if g.z == nil && g.err == nil {
+		g.z, g.err = gzip.NewReader(g.from)
+	}
+	if g.err != nil {
+		return 0, g.err
+	}
+	return g.z.Read(p)
+}
+
+func (g *gunzip) Close() error { return g.from.Close() }
+
+// withLength is a client's request with the header that says how long its body
+// is, as a server sees it.
+func withLength(r *http.Request) *http.Request {
+	if r.ContentLength <= 0 || r.Header.Get("Content-Length") != "" {
+		return r
+	}
+	r = r.Clone(r.Context())
+	r.Header.Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
+	return r
 }

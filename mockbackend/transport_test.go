@@ -1,8 +1,10 @@
 package mockbackend_test
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -40,6 +42,64 @@ func TestTransport(t *testing.T) {
 	}
 	if _, err := client.Get("http://backend.test/fault/redirect-loop"); err == nil || !strings.Contains(err.Error(), "stopped after 10 redirects") {
 		t.Errorf("the redirect loop gives %v", err)
+	}
+}
+
+// TestTransportAfterClose: an answer that ends with the server is an error, and
+// touches nothing of another request.
+func TestTransportAfterClose(t *testing.T) {
+	srv := mockbackend.New(mockbackend.Options{})
+	transport, err := srv.Transport()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: transport}
+	if err := srv.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		if resp, err := client.Get("http://backend.test/orders"); err == nil {
+			resp.Body.Close()
+		}
+	}
+}
+
+// TestTransportIsTheWire: what net/http adds to a request and takes off an answer
+// is so in process too.
+func TestTransportIsTheWire(t *testing.T) {
+	wire := start(t, mockbackend.Options{})
+	inside := mockbackend.New(mockbackend.Options{})
+	defer inside.Close()
+	transport, err := inside.Transport()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, side := range []struct {
+		name   string
+		srv    *mockbackend.Server
+		client *http.Client
+		url    string
+	}{{"wire", wire, newClient(t), wire.URL()}, {"in process", inside, &http.Client{Transport: transport}, "http://backend.test"}} {
+		add(t, side.srv, `{"match":{"path":"/length","headers":{"Content-Length":"3"}},"respond":{"text":"three"}}`)
+		add(t, side.srv, `{"match":{"path":"/bomb"},"respond":{"fault":{"kind":"compressed-bomb","bytes":100000}}}`)
+		add(t, side.srv, `{"match":{"path":"/mislabelled"},"respond":{"text":"no gzip at all, by far","fault":{"kind":"wrong-encoding"}}}`)
+		if got := call(t, side.client, "POST", side.url+"/length", "abc"); got.body != "three" {
+			t.Errorf("%s: a body of three bytes gives %d %s", side.name, got.status, got.body)
+		}
+		if got := call(t, side.client, "GET", side.url+"/bomb", ""); len(got.body) != 100000 || got.header.Get("Content-Encoding") != "" {
+			t.Errorf("%s: the bomb unpacks to %d bytes, as %q", side.name, len(got.body), got.header.Get("Content-Encoding"))
+		}
+		resp, err := side.client.Get(side.url + "/mislabelled")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(resp.Body); !errors.Is(err, gzip.ErrHeader) {
+			t.Errorf("%s: what is no gzip gives %v", side.name, err)
+		}
+		resp.Body.Close()
+		if got := call(t, side.client, "GET", side.url+"/mislabelled", "", "Accept-Encoding", "gzip"); got.header.Get("Content-Encoding") != "gzip" || got.body != "no gzip at all, by far" {
+			t.Errorf("%s: who asks for gzip gets %q, as %q", side.name, got.body, got.header.Get("Content-Encoding"))
+		}
 	}
 }
 
