@@ -97,3 +97,16 @@ func BenchmarkSamePath(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkLoadFiles reads a long file of stubs again and again.
+func BenchmarkLoadFiles(b *testing.B) {
+	files := write(b, "many.json", manyStubs(4000, func(i int) string { return fmt.Sprintf("/p/%d", i) }))
+	srv := mockbackend.New(mockbackend.Options{})
+	defer srv.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := srv.LoadFiles(files...); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -46,6 +46,11 @@ func (f FileStub) fail(err error) error {
 	return at
 }
 
+// place is where the stub begins.
+func (f FileStub) place() string {
+	return fmt.Sprintf("%s:%d", f.source.name, f.source.line(f.pointer))
+}
+
 // ReadStubs reads JSON or YAML: one stub, a list of stubs, or {"stubs": [...]}.
 // Whether it is YAML tells the extension of name, else the text. The error
 // joins a [*SourceError] for each stub that is wrong.

@@ -100,7 +100,7 @@ func (c *Scope) load(files, bodies []stubFile) (int, error) {
 	var made []*stub
 	var from []FileStub
 	var wrong []error
-	places := map[string]string{}
+	firsts := map[string]FileStub{} // by id; finding a line takes long, and is left to the error
 	for _, file := range files {
 		if file.err != nil {
 			wrong = append(wrong, fmt.Errorf("reading stubs: %w", file.err))
@@ -112,15 +112,15 @@ func (c *Scope) load(files, bodies []stubFile) (int, error) {
 		}
 		for _, f := range list {
 			one, err := c.compileWith(f.Stub, read)
-			if first := places[f.ID]; first != "" {
-				err = invalid("/id", "%q is the id of the stub at %s too", f.ID, first)
+			if first, twice := firsts[f.ID]; twice {
+				err = invalid("/id", "%q is the id of the stub at %s too", f.ID, first.place())
 			}
 			if err != nil {
 				wrong = append(wrong, f.fail(err))
 				continue
 			}
 			if f.ID != "" {
-				places[f.ID] = fmt.Sprintf("%s:%d", file.name, f.source.line(f.pointer))
+				firsts[f.ID] = f
 			}
 			made, from = append(made, one), append(from, f)
 		}

@@ -364,3 +364,29 @@ func ExampleReadStubs() {
 	// Output:
 	// stubs.yaml:3: /0/respond/status: Must be greater than or equal to 200 (got 99)
 }
+
+// manyStubs is an indented file of stubs with ids.
+func manyStubs(n int, path func(int) string) string {
+	var doc strings.Builder
+	for i := range n {
+		fmt.Fprintf(&doc, ",\n  {\n    \"id\": \"s%d\",\n    \"match\": {\"path\": %q},\n    \"respond\": {\"text\": \"x\"}\n  }", i, path(i))
+	}
+	return "[" + strings.TrimPrefix(doc.String(), ",") + "\n]\n"
+}
+
+// TestLoadFilesWork: a stub costs as much in a long file as in a short one.
+func TestLoadFilesWork(t *testing.T) {
+	cost := func(n int) float64 {
+		files := write(t, "many.json", manyStubs(n, func(i int) string { return fmt.Sprintf("/p/%d", i) }))
+		return testing.AllocsPerRun(1, func() {
+			srv := mockbackend.New(mockbackend.Options{})
+			defer srv.Close()
+			if got, err := srv.LoadFiles(files...); err != nil || got != n {
+				t.Fatal(got, err)
+			}
+		}) / float64(n)
+	}
+	if short, long := cost(100), cost(800); long > 1.5*short {
+		t.Errorf("%.0f allocations for each of 800 stubs, %.0f for each of 100", long, short)
+	}
+}
