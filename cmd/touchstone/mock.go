@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -75,11 +76,6 @@ stubs that answer as that did. Secrets are replaced, unless --keep-secrets.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			forget, err := f.forgetPort()
-			if err != nil {
-				return err
-			}
-			defer forget()
 			if f.recordFrom != "" {
 				return recordBackend(cmd.Context(), f)
 			}
@@ -192,6 +188,11 @@ func serveMock(ctx context.Context, f mockFlags) error {
 	if err != nil {
 		return f.listenError(err)
 	}
+	forget, err := f.forgetPort(server.URL())
+	if err != nil {
+		return errors.Join(err, server.Close())
+	}
+	defer forget()
 	stubs, err := server.LoadFiles(f.stubs...)
 	if err == nil {
 		err = f.announce(ctx, server, stubs, options.AdminToken)
@@ -211,6 +212,7 @@ func serveMock(ctx context.Context, f mockFlags) error {
 		})
 	}
 	<-ctx.Done()
+	forget()
 	watching.Wait()
 	return ending(ctx, server.Shutdown)
 }
@@ -279,23 +281,34 @@ func (f mockFlags) tellPort(address string) error {
 	if f.portFile == "" {
 		return nil
 	}
-	port := address[strings.LastIndexByte(address, ':')+1:]
-	if err := report.WriteFile(f.portFile, []byte(port+"\n")); err != nil {
+	if err := report.WriteFile(f.portFile, portLine(address)); err != nil {
 		return fmt.Errorf("--port-file: %w", err)
 	}
 	return nil
 }
 
+func portLine(address string) []byte {
+	return []byte(address[strings.LastIndexByte(address, ':')+1:] + "\n")
+}
+
 // forgetPort removes the file with the port of an earlier server, which who
-// waits for ours would take for it, and gives what removes ours at the end.
-func (f mockFlags) forgetPort() (forget func(), err error) {
-	if f.portFile == "" {
+// waits for ours would take for it. It is called when ours listens: of two that
+// want one port, the one that fails leaves the file to the other. What it gives
+// removes ours, and is called before ours stops listening, when no other server
+// can have written the same port.
+func (f mockFlags) forgetPort(address string) (forget func(), err error) {
+	// Pipes and devices are written to as they are, and stay.
+	if info, err := os.Stat(f.portFile); f.portFile == "" || err == nil && !info.Mode().IsRegular() {
 		return func() {}, nil
 	}
 	if err := os.Remove(f.portFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("--port-file: %w", err)
 	}
-	return func() { _ = os.Remove(f.portFile) }, nil
+	return sync.OnceFunc(func() {
+		if data, err := os.ReadFile(f.portFile); err == nil && bytes.Equal(data, portLine(address)) {
+			_ = os.Remove(f.portFile)
+		}
+	}), nil
 }
 
 // localURL is a URL of this machine for a server on all its addresses.

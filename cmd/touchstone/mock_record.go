@@ -47,12 +47,17 @@ func recordBackend(ctx context.Context, f mockFlags) error {
 	if err != nil {
 		return f.listenError(fmt.Errorf("recording: %w", err))
 	}
+	forget, err := f.forgetPort(listener.Addr().String())
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	server := &http.Server{Handler: recorder, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	var serving sync.WaitGroup
 	serving.Go(func() { served <- server.Serve(listener) })
 	defer serving.Wait()
 	defer server.Close()
+	defer forget()
 	fmt.Fprintf(stdout, `recording %s
 
 Send requests to http://%s in its place.
@@ -77,6 +82,7 @@ Ctrl-C ends it.
 				return err
 			}
 		case <-ctx.Done():
+			forget()
 			// At once, as a second Ctrl-C ends the process, and with what ended since.
 			err := errors.Join(save(), ending(ctx, server.Shutdown), save())
 			if err == nil {

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -221,14 +222,62 @@ func TestMockToken(t *testing.T) {
 	}
 }
 
-// TestMockPortFile: nobody finds the port of a server that has ended.
+// TestMockPortFile: nobody finds the port of a server that has ended, nor misses
+// that of one that runs.
 func TestMockPortFile(t *testing.T) {
-	p := startMock(t)
-	if code := p.interrupt(); code != 0 {
-		t.Errorf("exit code %d", code)
+	serve := func() []string { return nil }
+	record := func() []string {
+		return []string{"--record-from", "http://127.0.0.1:1", "--out", filepath.Join(t.TempDir(), "out.yaml")}
 	}
-	if _, err := os.Stat(p.portFile); !errors.Is(err, fs.ErrNotExist) {
+	for i, args := range []func() []string{serve, record} {
+		kind := []string{"serving", "recording"}[i]
+		p := startMock(t, args()...)
+		touchstone(t, append([]string{"mock", "--port", p.port, "--port-file", p.portFile}, args()...)...).want(t, 2, "is taken")
+		if data, err := os.ReadFile(p.portFile); err != nil || string(data) != p.port+"\n" {
+			t.Errorf("%s: one that could not listen left %q, %v in the file", kind, data, err)
+		}
+		if code := p.interrupt(); code != 0 {
+			t.Errorf("%s: exit code %d", kind, code)
+		}
+		if _, err := os.Stat(p.portFile); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the file is still there: %v", kind, err)
+		}
+
+		p = startMock(t, args()...)
+		if err := os.WriteFile(p.portFile, []byte("11111\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.interrupt()
+		if data, err := os.ReadFile(p.portFile); err != nil || string(data) != "11111\n" {
+			t.Errorf("%s: of a younger server the file has %q, %v", kind, data, err)
+		}
+	}
+}
+
+// TestMockStalePortFile: the port of an earlier server is not told once ours
+// listens, also if it never writes its own.
+func TestMockStalePortFile(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "port", "11111\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := serveMock(ctx, mockFlags{listen: "127.0.0.1", journal: 1, portFile: filepath.Join(dir, "port")}); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "port")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file is still there: %v", err)
+	}
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if forget, err := (mockFlags{portFile: pipe}).forgetPort("127.0.0.1:1"); err != nil {
+		t.Error(err)
+	} else {
+		forget()
+	}
+	if _, err := os.Stat(pipe); err != nil {
+		t.Errorf("a pipe was removed: %v", err)
 	}
 }
 
@@ -314,8 +363,6 @@ func TestMockRefuses(t *testing.T) {
 	write(t, dir, "good.yaml", "match: {}\nrespond: {}\n")
 	bad, good := filepath.Join(dir, "bad.yaml"), filepath.Join(dir, "good.yaml")
 	running := startMock(t)
-	stale := filepath.Join(dir, "port")
-	write(t, dir, "port", "11111\n")
 	tests := []struct {
 		name  string
 		args  []string
@@ -335,7 +382,6 @@ func TestMockRefuses(t *testing.T) {
 		{"address that is empty", []string{"--listen", ""}, []string{"--listen", "127.0.0.1"}},
 		{"journal without room", []string{"--journal-bytes", "0"}, []string{"--journal-bytes", "at least one"}},
 		{"port file that is a directory", []string{"--port-file", dir}, []string{"--port-file", "is a directory", "nothing was started"}},
-		{"stale port file", []string{"--port", running.port, "--port-file", stale}, []string{"is taken"}},
 		{"port file that cannot be", []string{"--port-file", good + "/x"}, []string{"--port-file", "nothing was started"}},
 		{"empty journal", []string{"--journal", "0"}, []string{"at least one"}},
 		{"recording nowhere", []string{"--record-from", "http://127.0.0.1:1"}, []string{"--out"}},
@@ -358,9 +404,6 @@ func TestMockRefuses(t *testing.T) {
 				t.Error("it says that it has started")
 			}
 		})
-	}
-	if _, err := os.Stat(stale); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the port of an earlier server is still told: %v", err)
 	}
 	touchstone(t, "mock", "--help").want(t, 0, "Examples:", "--record-from http://127.0.0.1:3000 --out stubs.yaml")
 	if data, err := os.ReadFile(good); err != nil || string(data) != "match: {}\nrespond: {}\n" {
