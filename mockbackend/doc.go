@@ -6,10 +6,10 @@
 // routes (/status/{code}, /leak/{class}, /delay/{ms}, /fault/{kind},
 // /bytes/{n}) and to a sample API of orders, described at /openapi.json.
 //
-// Stubs may be kept in files, JSON or YAML: [Server.LoadFiles] reads them, and
-// [Server.WatchFiles] again when they, or the bodies they name, change. A
-// [Recorder] writes such files
-// from what a real backend answers, without its secrets: values whose names say
+// Stubs may be kept in files, JSON or YAML: [Options.Stubs] are read before the
+// server listens, others by [Server.LoadFiles], and [Server.WatchFiles] reads
+// them again when they, or the bodies they name, change. A [Recorder] writes such
+// files from what a real backend answers, without its secrets: values whose names say
 // so, alike in headers, queries, forms, JSON (lines and server-sent events too),
 // XML and text, and what looks like a credential. The parameters code and key
 // count beside parameters of OAuth or when no human wrote their value. Where

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -388,5 +389,28 @@ func TestLoadFilesWork(t *testing.T) {
 	}
 	if short, long := cost(100), cost(800); long > 1.5*short {
 		t.Errorf("%.0f allocations for each of 800 stubs, %.0f for each of 100", long, short)
+	}
+}
+
+// TestStartStubs: the files come before the address.
+func TestStartStubs(t *testing.T) {
+	files := write(t, "good.yaml", "match: {path: /a}\nrespond: {text: A}\n", "bad.yaml", "match: {path: /a}\nrespond: {status: 42}\n")
+	srv, err := mockbackend.Start(mockbackend.Options{Stubs: files[:1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	answer, err := srv.Client().Get(srv.URL() + "/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "A" {
+		t.Errorf("it answers %q, %v", body, err)
+	}
+	// The same address: it would fail, were it listened on first.
+	_, err = mockbackend.Start(mockbackend.Options{Stubs: files, Addr: strings.TrimPrefix(srv.URL(), "http://")})
+	if at, ok := errors.AsType[*mockbackend.SourceError](err); !ok || at.Line != 2 {
+		t.Errorf("of a broken file it says %v", err)
 	}
 }

@@ -50,6 +50,9 @@ type Options struct {
 	// Files is the directory of file bodies. Without one they are refused, as
 	// a stub may come over the network.
 	Files string
+	// Stubs are files that [Start] loads, as [Server.LoadFiles] does, before it
+	// listens: nobody is answered without them. [New] leaves them alone.
+	Stubs []string
 }
 
 // A Server is a mock backend. It is safe for concurrent use.
@@ -110,6 +113,10 @@ func New(opts Options) *Server {
 // Start gives a server that listens. The caller closes it.
 func Start(opts Options) (*Server, error) {
 	s := New(opts)
+	if _, err := s.LoadFiles(s.opts.Stubs...); err != nil {
+		s.cancel()
+		return nil, err
+	}
 	listener, err := net.Listen(networkOf(s.opts.Addr), s.opts.Addr)
 	if err != nil {
 		s.cancel()

@@ -176,7 +176,7 @@ func (f mockFlags) listenError(err error) error {
 }
 
 func serveMock(ctx context.Context, f mockFlags) error {
-	options := mockbackend.Options{Addr: f.address(), JournalEntries: f.journal, JournalBytes: f.journalBytes, Files: f.files, TLS: f.tls}
+	options := mockbackend.Options{Addr: f.address(), JournalEntries: f.journal, JournalBytes: f.journalBytes, Files: f.files, Stubs: f.stubs, TLS: f.tls}
 	if !isLoopback(f.listen) {
 		options.AdminToken = rand.Text()
 	}
@@ -193,10 +193,7 @@ func serveMock(ctx context.Context, f mockFlags) error {
 		return errors.Join(err, server.Close())
 	}
 	defer forget()
-	stubs, err := server.LoadFiles(f.stubs...)
-	if err == nil {
-		err = f.announce(ctx, server, stubs, options.AdminToken)
-	}
+	err = f.announce(ctx, server, len(server.Stubs()), options.AdminToken)
 	switch {
 	case err != nil && ctx.Err() != nil: // interrupted before it was up
 		return server.Close()

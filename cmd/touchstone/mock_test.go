@@ -281,6 +281,62 @@ func TestMockStalePortFile(t *testing.T) {
 	}
 }
 
+// TestMockLoadsFirst: nobody is answered while the files are read.
+func TestMockLoadsFirst(t *testing.T) {
+	free, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	free.Close()
+	dir := t.TempDir()
+	f := mockFlags{listen: "127.0.0.1", port: free.Addr().(*net.TCPAddr).Port, journal: 1, portFile: filepath.Join(dir, "port"), stubs: []string{filepath.Join(dir, "stubs.yaml")}}
+	// The ends of pipes wait for each other.
+	for _, pipe := range []string{f.portFile, f.stubs[0]} {
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served, loads, up := make(chan error, 1), make(chan *os.File, 1), make(chan struct{})
+	go func() { served <- serveMock(ctx, f) }()
+	go func() {
+		if file, err := os.OpenFile(f.stubs[0], os.O_WRONLY, 0); err == nil {
+			loads <- file
+		}
+	}()
+	go func() {
+		if _, err := os.ReadFile(f.portFile); err == nil {
+			close(up)
+		}
+	}()
+	select {
+	case err := <-served:
+		t.Fatalf("it ended before it read its file: %v", err)
+	case file := <-loads:
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			t.Error("it listens before its file is read")
+		}
+		if _, err := file.WriteString("match: {path: /a}\nrespond: {text: A}\n"); err != nil {
+			t.Error(err)
+		}
+		file.Close()
+	}
+	select {
+	case err := <-served:
+		t.Fatalf("it ended before it was up: %v", err)
+	case <-up:
+		if _, body := fetch(t, "GET", "http://"+address+"/a", ""); body != "A" {
+			t.Errorf("it answers %s", body)
+		}
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestMockListensOnIPv4: an IPv4 address is no IPv6 address.
 func TestMockListensOnIPv4(t *testing.T) {
 	p := startMock(t, "--listen", "0.0.0.0")
