@@ -8,13 +8,13 @@
 //
 // Stubs may be kept in files, JSON or YAML: [Options.Stubs] are read before the
 // server listens, others by [Server.LoadFiles], and [Server.WatchFiles] reads
-// them again when they, or the bodies they name, change. A [Recorder] writes such
-// files from what a real backend answers, without its secrets: values whose names say
-// so, alike in headers, queries, forms, JSON (lines and server-sent events too),
-// XML and text, and what looks like a credential. The parameters code and key
-// count beside parameters of OAuth or when no human wrote their value. Where
-// secrets could not be found, or replaced, an exchange is left out with the
-// reason.
+// them again when they, or the bodies they name, change. A [Recorder] writes
+// such files from what a real backend answers, without its secrets: values
+// whose names say so, alike in headers, queries, forms, JSON (lines and
+// server-sent events too), XML and text, and what looks like a credential. The
+// parameters code and key count beside parameters of OAuth or when no human
+// wrote their value. Where secrets could not be found, or replaced, an exchange
+// is left out with the reason.
 //
 // Tests that share a server have a [Scope] each. A browser that opens / sees
 // what can be called and what was received; the admin API is described at
