@@ -39,7 +39,8 @@ var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 type stub struct {
 	schemas.Stub
 	idHash  uint64 // of its id, for the journal
-	next    *stub  // in the index, of those with the same literal path
+	prev    *stub  // in the index, of those with the same literal path, as next
+	next    *stub
 	conds   []condition
 	limit   int64 // how many requests it answers; 0 is any number
 	served  atomic.Int64

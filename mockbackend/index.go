@@ -13,7 +13,7 @@ import (
 type index struct {
 	mu      sync.RWMutex
 	byID    map[string]*stub
-	literal map[string]*stub // the first of a canonical path; the others follow it
+	literal map[string]*stub // the first of a canonical path; the others follow it, linked both ways
 	root    node
 	added   uint64
 }
@@ -63,8 +63,9 @@ func (x *index) replace(out []*stub, in ...*stub) error {
 				s.ID = fmt.Sprintf("stub-%d", n)
 			}
 		}
-		x.put(s)
+		x.enter(s)
 	}
+	x.file(in)
 	return nil
 }
 
@@ -75,8 +76,9 @@ func (x *index) reset(stubs []*stub) {
 	defer x.mu.Unlock()
 	x.empty()
 	for _, s := range stubs {
-		x.put(s)
+		x.enter(s)
 	}
+	x.file(stubs)
 }
 
 // A takenError is that the id of a stub, the one at an index, is in use.
@@ -93,18 +95,28 @@ func (e *takenError) Error() string {
 	return fmt.Sprintf("%q is in use; remove that stub first", e.id)
 }
 
-// put files a stub whose id is free, as the youngest.
-func (x *index) put(s *stub) {
+// enter makes a stub whose id is free the youngest. It is to be filed then.
+func (x *index) enter(s *stub) {
 	x.added++
 	s.order = x.added
 	x.byID[s.ID], s.idHash = s, hashID(s.ID)
+}
+
+// file puts stubs where requests find them: those asked last go in first, so
+// that of many on one path each has its place at the front.
+func (x *index) file(stubs []*stub) {
+	if len(stubs) > 1 {
+		stubs = slices.SortedFunc(slices.Values(stubs), func(a, b *stub) int { return precedence(b, a) })
+	}
+	for _, s := range stubs {
+		x.put(s)
+	}
+}
+
+func (x *index) put(s *stub) {
 	if s.pattern == nil {
-		before, place := s.place(x.literal[s.path])
-		if s.next = place; before != nil {
-			before.next = s
-		} else {
-			x.literal[s.path] = s
-		}
+		s.prev, s.next = s.place(x.literal[s.path])
+		x.link(s, s, s)
 		return
 	}
 	at := &x.root
@@ -131,10 +143,26 @@ func (x *index) put(s *stub) {
 	at.here = insert(at.here, s)
 }
 
+// link makes what stands before and after a stub of a literal path lead to the
+// one after it and the one before it: itself, or its neighbors when it goes.
+func (x *index) link(s, after, before *stub) {
+	switch {
+	case s.prev != nil:
+		s.prev.next = after
+	case after != nil:
+		x.literal[s.path] = after
+	default:
+		delete(x.literal, s.path)
+	}
+	if s.next != nil {
+		s.next.prev = before
+	}
+}
+
 // place finds where a stub belongs in a list: the stubs before and after it, or
 // nil.
 func (s *stub) place(list *stub) (before, after *stub) {
-	for after = list; after != nil && after != s && precedence(after, s) < 0; after = after.next {
+	for after = list; after != nil && precedence(after, s) < 0; after = after.next {
 		before = after
 	}
 	return before, after
@@ -174,18 +202,17 @@ func (x *index) take(s *stub) {
 		x.root.remove(s, s.pattern)
 		return
 	}
-	switch before, _ := s.place(x.literal[s.path]); {
-	case before != nil:
-		before.next = s.next
-	case s.next != nil:
-		x.literal[s.path] = s.next
-	default:
-		delete(x.literal, s.path)
-	}
+	x.link(s, s.next, s.prev)
+	s.prev, s.next = nil, nil
 }
 
+// without undoes insert.
 func without(list []*stub, s *stub) []*stub {
-	return slices.DeleteFunc(list, func(other *stub) bool { return other == s })
+	i, found := slices.BinarySearchFunc(list, s, precedence)
+	if !found {
+		return list
+	}
+	return slices.Delete(list, i, i+1)
 }
 
 // remove takes the stub out below n and drops the nodes left empty.
