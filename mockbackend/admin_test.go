@@ -100,6 +100,8 @@ func TestAdmin(t *testing.T) {
 		{"GET", "/__mock/faults", "", 200, `"refuse":"Refuses the connection`},
 		{"GET", "/__mock/stub.schema.json", "", 200, `"title": "Stub of the mock backend"`},
 		{"GET", "/__mock/openapi.json", "", 200, `"openapi": "3.1.0"`},
+		{"PUT", "/__mock/model", "{}", 422, "it has no turns"},
+		{"PUT", "/__mock/model", `{"turns":[]}`, 204, ""},
 		{"POST", "/__mock/reset", "", 204, ""},
 		{"GET", "/__mock/stubs", "", 200, `{"stubs":[]}`},
 		{"GET", "/__mock/x", "", 404, `There is no such route`},

@@ -131,21 +131,29 @@ func TestOddLengthOfGet(t *testing.T) {
 	}
 }
 
+// recordEach gives a recorder of a backend, a server with it, and what it tells of
+// each exchange.
+func recordEach(t *testing.T, backend string) (*mockbackend.Recorder, *httptest.Server, <-chan mockbackend.Recorded) {
+	t.Helper()
+	done := make(chan mockbackend.Recorded, 3)
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	rec, err := mockbackend.NewRecorder(backend, mockbackend.RecorderOptions{Transport: transport, Done: func(r mockbackend.Recorded) { done <- r }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httptest.NewServer(rec)
+	t.Cleanup(proxy.Close)
+	return rec, proxy, done
+}
+
 // What the mock keeps for itself is passed on, and left out with the reason.
 func TestRecorderSkipsTheMocksOwnPaths(t *testing.T) {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "backend's "+r.URL.Path)
 	}))
 	defer backend.Close()
-	done := make(chan mockbackend.Recorded, 1)
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	rec, err := mockbackend.NewRecorder(backend.URL, mockbackend.RecorderOptions{Transport: transport, Done: func(r mockbackend.Recorded) { done <- r }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httptest.NewServer(rec)
-	defer proxy.Close()
+	rec, proxy, done := recordEach(t, backend.URL)
 	for path, own := range map[string]string{"/__mock/stubs": "/__mock/", "/__scope/a/b": "/__scope/", "/%5F_mock/x": "/__mock/", "/__mocked": ""} {
 		got := call(t, newClient(t), "GET", proxy.URL+path, "")
 		r := <-done
@@ -172,15 +180,7 @@ func TestRecordingLoads(t *testing.T) {
 		_, _ = io.WriteString(w, "answer to "+r.Method)
 	}))
 	defer backend.Close()
-	done := make(chan mockbackend.Recorded, 3)
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	rec, err := mockbackend.NewRecorder(backend.URL, mockbackend.RecorderOptions{Transport: transport, Done: func(r mockbackend.Recorded) { done <- r }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httptest.NewServer(rec)
-	defer proxy.Close()
+	rec, proxy, done := recordEach(t, backend.URL)
 	client := newClient(t)
 	for _, request := range [][2]string{{"get", "/a"}, {"GET", "/a"}, {"GET", "/deep"}} {
 		got := call(t, client, request[0], proxy.URL+request[1], "")

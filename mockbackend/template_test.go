@@ -1,7 +1,9 @@
 package mockbackend_test
 
 import (
+	"context"
 	"errors"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -59,6 +61,19 @@ func TestTemplateRange(t *testing.T) {
 	body := `{"cur":"E","items":[` + strings.Repeat(`{"id":0},`, n-1) + `{"id":0}]}`
 	if got := call(t, newClient(t), "POST", srv.URL()+"/", body); got.body != strings.Repeat("E", n) {
 		t.Errorf("%d: %.200s", got.status, got.body)
+	}
+}
+
+// TestTemplateEnds: a range ends with the client.
+func TestTemplateEnds(t *testing.T) {
+	srv := start(t, mockbackend.Options{})
+	add(t, srv, `{"match":{},"respond":{"template":true,"text":"{{range 2}}x{{end}}"}}`)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	answer := httptest.NewRecorder()
+	srv.ServeHTTP(answer, httptest.NewRequestWithContext(gone, "GET", "/", nil))
+	if answer.Code != 500 || !strings.Contains(answer.Body.String(), "context canceled") {
+		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
 }
 

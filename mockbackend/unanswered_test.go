@@ -4,13 +4,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/touchstone/mockbackend"
 )
@@ -49,8 +47,7 @@ func TestShutdownWithIdleConnections(t *testing.T) {
 // TestDropWhileBodyComes: a scope that is dropped waits for no body.
 func TestDropWhileBodyComes(t *testing.T) {
 	srv := start(t, mockbackend.Options{})
-	conn := dialRaw(t, srv)
-	fmt.Fprint(conn, "POST /__scope/x/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
+	conn := dial(t, srv, "POST /__scope/x/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
 	wait(t, srv.Scope("x"), mockbackend.Filter{InFlight: true}, 1)
 	srv.DropScope("x")
 	if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -62,8 +59,7 @@ func TestDropWhileBodyComes(t *testing.T) {
 // answer, has not left.
 func TestBrokenBodyOfOneWhoStays(t *testing.T) {
 	srv := start(t, mockbackend.Options{})
-	conn := dialRaw(t, srv)
-	fmt.Fprint(conn, "POST /here HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
+	conn := dial(t, srv, "POST /here HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -72,24 +68,10 @@ func TestBrokenBodyOfOneWhoStays(t *testing.T) {
 	if e := wait(t, srv, mockbackend.Filter{Path: "/here", Done: true}, 1)[0]; e.Sent.ClientEnded {
 		t.Errorf("the journal says %+v", e.Sent)
 	}
-	gone := dialRaw(t, srv)
-	fmt.Fprint(gone, "POST /gone HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
+	gone := dial(t, srv, "POST /gone HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
 	wait(t, srv, mockbackend.Filter{Path: "/gone", InFlight: true}, 1)
 	gone.Close()
 	if e := wait(t, srv, mockbackend.Filter{Path: "/gone", Done: true}, 1)[0]; !e.Sent.ClientEnded {
 		t.Errorf("the journal says %+v", e.Sent)
 	}
-}
-
-func dialRaw(t *testing.T, srv *mockbackend.Server) net.Conn {
-	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(srv.URL(), "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	return conn
 }
